@@ -1,0 +1,454 @@
+//! A policy that is loaded, and the way of one decision through it.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wasmtime::component::{Component, InstancePre, Resource, ResourceTable};
+use wasmtime::{Engine, Store, Trap, UpdateDeadline};
+
+use super::artifact::{ArtifactCache, Digest};
+use super::engine::Sandbox;
+use super::inspect::{Inspection, Tier};
+use super::limits::{LimitHit, Limits, Meter};
+use super::load_error::LoadError;
+use super::{CallContext, Lifted, wire};
+use crate::failure::{Failure, FailureCode, HookName};
+use crate::seams::Seam;
+
+/// The largest component that is read, in bytes. Interpreters compiled to WebAssembly have some 20 MiB.
+const MAX_COMPONENT_BYTES: u64 = 64 << 20;
+
+/// How many handles a guest may hold at once. There is one resource, lent for one call.
+const MAX_HANDLES: usize = 100;
+
+/// A policy as the configuration describes it.
+#[derive(Debug, Clone)]
+pub struct PolicySpec {
+    /// The name that its decisions are stamped with.
+    pub name: String,
+    /// Where its component is.
+    pub component: ComponentSource,
+    /// How far it is trusted.
+    pub tier: Tier,
+    /// The tools it is asked about. None means all.
+    pub tools: Option<Vec<String>>,
+    /// Its settings: a string as it is, anything else as JSON text.
+    pub settings: Vec<(String, String)>,
+    /// What one of its decisions may use up.
+    pub limits: Limits,
+}
+
+/// Where a component is.
+#[derive(Debug, Clone)]
+pub enum ComponentSource {
+    /// In a file.
+    File(PathBuf),
+    /// In memory, with its digest.
+    Bytes {
+        /// The component.
+        bytes: Cow<'static, [u8]>,
+        /// The digest of these bytes. Compiled code is found by it.
+        digest: Digest,
+    },
+}
+
+impl ComponentSource {
+    /// A component in memory.
+    pub fn bytes(bytes: impl Into<Cow<'static, [u8]>>) -> Self {
+        let bytes = bytes.into();
+        let digest = Digest::of(&bytes);
+        Self::Bytes { bytes, digest }
+    }
+
+    /// Its bytes and their digest.
+    ///
+    /// # Errors
+    /// The file can't be read, or is too large.
+    pub fn read(&self, policy: &str) -> Result<(Cow<'_, [u8]>, Digest), LoadError> {
+        match self {
+            Self::Bytes { bytes, digest } => Ok((Cow::Borrowed(bytes), *digest)),
+            Self::File(path) => {
+                let failed = |source| LoadError::Read {
+                    policy: policy.to_owned(),
+                    path: path.clone(),
+                    source,
+                };
+                let size = std::fs::metadata(path).map_err(failed)?.len();
+                if size > MAX_COMPONENT_BYTES {
+                    return Err(LoadError::TooLarge {
+                        policy: policy.to_owned(),
+                        size,
+                        limit: MAX_COMPONENT_BYTES,
+                    });
+                }
+                let bytes = std::fs::read(path).map_err(failed)?;
+                let digest = Digest::of(&bytes);
+                Ok((Cow::Owned(bytes), digest))
+            }
+        }
+    }
+}
+
+/// A policy that is loaded: compiled, checked against its tier, linked, and tried once.
+pub struct Policy {
+    name: HookName,
+    digest: Digest,
+    tier: Tier,
+    inspection: Inspection,
+    limits: Limits,
+    settings: Arc<[(String, String)]>,
+    tools: Option<Vec<String>>,
+    sandbox: Sandbox,
+    instance: InstancePre<State>,
+    exports: wire::Exports,
+}
+
+/// What an instance has at hand while it decides.
+pub struct State {
+    meter: Meter,
+    settings: Arc<[(String, String)]>,
+    ticks_left: u64,
+    table: ResourceTable,
+}
+
+/// The rest of a tool call's way, lent to a policy at `around-tool`.
+pub struct Next {
+    pub(crate) run: Box<dyn FnMut(Option<Duration>) -> NextOutcome + Send>,
+}
+
+/// What running the rest of the way comes to, later.
+pub(crate) type NextOutcome =
+    std::pin::Pin<Box<dyn Future<Output = wire::types::Outcome> + Send>>;
+
+impl wire::types::Host for State {}
+
+impl wire::next::Host for State {}
+
+impl wire::next::HostNext for State {
+    async fn call(
+        &mut self,
+        next: Resource<Next>,
+        deadline_ms: Option<u32>,
+    ) -> wasmtime::Result<wire::types::Outcome> {
+        let next = self.table.get_mut(&next)?;
+        let deadline = deadline_ms.map(|ms| Duration::from_millis(ms.into()));
+        Ok((next.run)(deadline).await)
+    }
+
+    async fn drop(&mut self, next: Resource<Next>) -> wasmtime::Result<()> {
+        self.table.delete(next)?;
+        Ok(())
+    }
+}
+
+impl wire::config::Host for State {
+    async fn get(
+        &mut self,
+        key: String,
+    ) -> wasmtime::Result<Result<Option<String>, wire::config::Error>> {
+        Ok(Ok(self
+            .settings
+            .iter()
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| value.clone())))
+    }
+
+    async fn get_all(
+        &mut self,
+    ) -> wasmtime::Result<Result<Vec<(String, String)>, wire::config::Error>> {
+        Ok(Ok(self.settings.to_vec()))
+    }
+}
+
+impl Policy {
+    /// Loads a policy. Compiles its component where no compiled code is at hand.
+    ///
+    /// # Errors
+    /// Says what is wrong with the component, or with the place it should come from.
+    pub async fn load(sandbox: &Sandbox, spec: &PolicySpec) -> Result<Self, LoadError> {
+        let (bytes, digest) = spec.component.read(&spec.name)?;
+        let shared = &sandbox.0;
+        if let Some(component) = shared.loaded(&digest) {
+            return Self::link(sandbox, spec, digest, &component);
+        }
+        let kept = match &shared.cache {
+            Some(cache) => {
+                cache
+                    .load(&shared.engine, &digest)
+                    .map_err(|source| LoadError::Cache {
+                        policy: spec.name.clone(),
+                        source,
+                    })?
+            }
+            None => None,
+        };
+        if let Some(component) = kept {
+            // It went through `compile` and its checks before it was kept.
+            let policy = Self::link(sandbox, spec, digest, &component)?;
+            shared.remember(digest, &component);
+            return Ok(policy);
+        }
+        Self::compile(sandbox, spec, &bytes, digest).await
+    }
+
+    async fn compile(
+        sandbox: &Sandbox,
+        spec: &PolicySpec,
+        bytes: &[u8],
+        digest: Digest,
+    ) -> Result<Self, LoadError> {
+        let shared = &sandbox.0;
+        recognise(&spec.name, bytes)?;
+        let unkept = |source| LoadError::Cache {
+            policy: spec.name.clone(),
+            source,
+        };
+        if let Some(cache) = &shared.cache {
+            cache.prepare().map_err(unkept)?;
+        }
+        let compiler = shared.compiler.clone();
+        let owned = bytes.to_vec();
+        let compiled = tokio::task::spawn_blocking(move || compiler.compile(&owned))
+            .await
+            .unwrap_or_else(|error| Err(error.to_string()));
+        let code = compiled.map_err(|reason| LoadError::Invalid {
+            policy: spec.name.clone(),
+            reason,
+        })?;
+        let component = ArtifactCache::load_fresh(&shared.engine, &code).map_err(|error| {
+            LoadError::Compile {
+                policy: spec.name.clone(),
+                reason: format!("{error:#}"),
+            }
+        })?;
+        let policy = Self::link(sandbox, spec, digest, &component)?;
+        policy.try_once().await?;
+        if let Some(cache) = &shared.cache {
+            cache.store(&digest, &code).map_err(unkept)?;
+        }
+        shared.remember(digest, &component);
+        Ok(policy)
+    }
+
+    /// Checks a component against its tier and links it. Nothing of it runs.
+    fn link(
+        sandbox: &Sandbox,
+        spec: &PolicySpec,
+        digest: Digest,
+        component: &Component,
+    ) -> Result<Self, LoadError> {
+        let shared = &sandbox.0;
+        let inspection = Inspection::of(&shared.engine, component);
+        inspection.check(&spec.name, spec.tier)?;
+        let mismatch = |error: wasmtime::Error| LoadError::Mismatch {
+            policy: spec.name.clone(),
+            version: wire::VERSION,
+            reason: format!("{error:#}"),
+        };
+        let instance = shared
+            .linker(spec.tier)
+            .instantiate_pre(component)
+            .map_err(mismatch)?;
+        let exports = wire::Exports::find(&instance, component).map_err(mismatch)?;
+        Ok(Self {
+            name: spec.name.as_str().into(),
+            digest,
+            tier: spec.tier,
+            inspection,
+            limits: spec.limits.clone(),
+            settings: spec.settings.clone().into(),
+            tools: spec.tools.clone(),
+            sandbox: sandbox.clone(),
+            instance,
+            exports,
+        })
+    }
+
+    /// Makes one instance and throws it away. Only this notices that a type has changed under a name that has not.
+    async fn try_once(&self) -> Result<(), LoadError> {
+        let trial = async {
+            let mut store = self.store();
+            let instance = self.instance.instantiate_async(&mut store).await?;
+            wasmtime::Result::Ok((store, instance))
+        };
+        let failed = |reason| LoadError::Trial {
+            policy: self.name.to_string(),
+            reason,
+        };
+        match tokio::time::timeout(self.limits.wall(), trial).await {
+            Err(_) => Err(failed(format!("it took more than {} ms", self.limits.wall_ms))),
+            Ok(Err(error)) => Err(failed(self.failure(&error).message)),
+            Ok(Ok((mut store, instance))) => {
+                self.exports
+                    .check(&mut store, &instance)
+                    .map_err(|error| LoadError::Mismatch {
+                        policy: self.name.to_string(),
+                        version: wire::VERSION,
+                        reason: format!("{error:#}"),
+                    })
+            }
+        }
+    }
+
+    /// The name that its decisions are stamped with.
+    pub fn name(&self) -> &HookName {
+        &self.name
+    }
+
+    /// The digest of its component.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// How far it is trusted.
+    pub fn tier(&self) -> Tier {
+        self.tier
+    }
+
+    /// What its component exports and imports.
+    pub fn inspection(&self) -> &Inspection {
+        &self.inspection
+    }
+
+    /// Whether it has something to say at a seam.
+    pub(crate) fn exports(&self, seam: crate::seams::SeamName) -> bool {
+        self.inspection
+            .exports
+            .iter()
+            .any(|export| export.seam() == seam.as_str())
+    }
+
+    /// Whether it is asked about this tool.
+    pub(crate) fn wants(&self, tool: &str) -> bool {
+        match &self.tools {
+            Some(tools) => tools.iter().any(|wanted| wanted == tool),
+            None => true,
+        }
+    }
+
+    /// Asks it, in a fresh instance.
+    pub(crate) async fn decide<S: Seam>(&self, event: &S::Wire) -> Result<S::Decision, Failure> {
+        let call = async {
+            let _place = self.sandbox.0.places.acquire().await?;
+            let mut store = self.store();
+            let instance = self.instance.instantiate_async(&mut store).await?;
+            S::call(
+                CallContext {
+                    exports: &self.exports,
+                    store: &mut store,
+                    instance: &instance,
+                },
+                event,
+            )
+            .await
+        };
+        match tokio::time::timeout(self.limits.wall(), call).await {
+            Err(_) => Err(self.failed(
+                FailureCode::Timeout,
+                format!("it took more than {} ms, its limit `wall-ms`", self.limits.wall_ms),
+            )),
+            Ok(said) => self.judge::<S>(said),
+        }
+    }
+
+    fn judge<S: Seam>(&self, said: Lifted<S::Decision>) -> Result<S::Decision, Failure> {
+        match said {
+            Ok(Ok(decision)) => Ok(decision),
+            Ok(Err(problem)) => Err(self.failed(FailureCode::Reported, problem)),
+            Err(error) => Err(self.failure(&error)),
+        }
+    }
+
+    fn failed(&self, code: FailureCode, message: String) -> Failure {
+        Failure {
+            hook: self.name.clone(),
+            code,
+            message,
+        }
+    }
+
+    /// What an error of the engine means.
+    fn failure(&self, error: &wasmtime::Error) -> Failure {
+        if let Some(hit) = error.downcast_ref::<LimitHit>() {
+            return self.failed(hit.code(), hit.to_string());
+        }
+        let (code, message) = match error.downcast_ref::<Trap>() {
+            Some(Trap::StackOverflow) => (FailureCode::Stack, "it ran out of stack".to_owned()),
+            Some(Trap::UnreachableCodeReached) => (
+                FailureCode::Trap,
+                "it panicked (it ran into an unreachable instruction)".to_owned(),
+            ),
+            Some(trap) => (FailureCode::Trap, format!("it trapped: {trap}")),
+            None => {
+                let text = format!("{error:#}");
+                if text.contains("hostcalls has been exhausted") {
+                    (
+                        FailureCode::Oversize,
+                        format!(
+                            "its decision is larger than {} bytes, its limit `decision-bytes`",
+                            self.limits.decision_bytes
+                        ),
+                    )
+                } else if text.contains("resource limit exceeded") {
+                    (FailureCode::Memory, text)
+                } else if text.contains("concurrent limit") {
+                    (FailureCode::Unavailable, text)
+                } else {
+                    (FailureCode::Trap, text)
+                }
+            }
+        };
+        self.failed(code, message)
+    }
+
+    fn store(&self) -> Store<State> {
+        let mut store = Store::new(
+            self.engine(),
+            State {
+                meter: Meter::new(&self.limits),
+                settings: self.settings.clone(),
+                ticks_left: self.limits.cpu_ticks(),
+                table: ResourceTable::new(),
+            },
+        );
+        store.limiter(|state| &mut state.meter);
+        store.set_hostcall_fuel(self.limits.decision_bytes);
+        store.set_max_component_handles(MAX_HANDLES);
+        store.set_epoch_deadline(1);
+        let cpu_ms = self.limits.cpu_ms;
+        store.epoch_deadline_callback(move |mut context| {
+            let state = context.data_mut();
+            state.ticks_left = state.ticks_left.saturating_sub(1);
+            if state.ticks_left == 0 {
+                return Err(LimitHit::Cpu(cpu_ms).into());
+            }
+            // The thread goes back to whoever else is waiting for it.
+            Ok(UpdateDeadline::Yield(1))
+        });
+        store
+    }
+
+    fn engine(&self) -> &Engine {
+        &self.sandbox.0.engine
+    }
+}
+
+/// Says by the first bytes what something is that should be a component.
+fn recognise(policy: &str, bytes: &[u8]) -> Result<(), LoadError> {
+    let what = match bytes {
+        [b'\0', b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => return Ok(()),
+        [b'\0', b'a', b's', b'm', 1, 0, 0, 0, ..] => "a core module",
+        [b'\0', b'a', b's', b'm', ..] => "WebAssembly of an unknown version",
+        [0x7f, b'E', b'L', b'F', ..] if Engine::detect_precompiled(bytes).is_some() => {
+            "compiled code"
+        }
+        [] => "an empty file",
+        _ => "something else",
+    };
+    Err(LoadError::NotAComponent {
+        policy: policy.to_owned(),
+        what,
+    })
+}
