@@ -275,7 +275,7 @@ mod tests {
             ),
             (
                 "[[policy]\n",
-                "/etc/seamgate.toml:1:10: unclosed array table, expected `]]`",
+                "/etc/seamgate.toml:1:10: unclosed array table, expected `]`",
             ),
         ] {
             assert_eq!(parse(text).unwrap_err(), expected, "{text}");

@@ -42,7 +42,11 @@ impl Json {
 
     /// A JSON string with this text.
     pub fn string(text: &str) -> Self {
-        Self(serde_json::Value::String(text.to_owned()).to_string().into())
+        Self(
+            serde_json::Value::String(text.to_owned())
+                .to_string()
+                .into(),
+        )
     }
 
     /// The empty object.
@@ -152,7 +156,9 @@ fn check(text: &str) -> Result<(), JsonError> {
     loop {
         cursor.skip_blanks();
         let start = cursor.at;
-        let byte = cursor.peek().ok_or_else(|| cursor.error(JsonProblem::End))?;
+        let byte = cursor
+            .peek()
+            .ok_or_else(|| cursor.error(JsonProblem::End))?;
         match (expect, byte) {
             (Expect::ValueOrClose, b']') | (Expect::KeyOrClose, b'}') => {
                 cursor.at += 1;

@@ -63,7 +63,10 @@ fn in_child(command: &mut Command, component: &[u8]) -> Result<Vec<u8>, String> 
         .map_err(|error| format!("the compiler could not be started: {error}"))?;
     let mut stdin = child.stdin.take().ok_or("the compiler has no input")?;
     let mut stdout = child.stdout.take().ok_or("the compiler has no output")?;
-    let mut stderr = child.stderr.take().ok_or("the compiler has no error output")?;
+    let mut stderr = child
+        .stderr
+        .take()
+        .ok_or("the compiler has no error output")?;
     std::thread::scope(|scope| {
         let (done, finished) = mpsc::channel();
         let code = scope.spawn(move || {

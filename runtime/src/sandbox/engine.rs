@@ -211,8 +211,22 @@ fn cpu_features() -> String {
             };
         }
         detected![
-            "sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "fma", "bmi1", "bmi2",
-            "avx512bitalg", "avx512dq", "avx512f", "avx512vl", "avx512vbmi", "lzcnt"
+            "sse3",
+            "ssse3",
+            "sse4.1",
+            "sse4.2",
+            "popcnt",
+            "avx",
+            "avx2",
+            "fma",
+            "bmi1",
+            "bmi2",
+            "avx512bitalg",
+            "avx512dq",
+            "avx512f",
+            "avx512vl",
+            "avx512vbmi",
+            "lzcnt"
         ]
         .into_iter()
         .filter_map(|(there, feature)| there.then_some(feature))

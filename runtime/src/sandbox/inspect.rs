@@ -106,7 +106,10 @@ impl Inspection {
     }
 
     /// Checks it against a tier and what is granted.
-    pub(crate) fn check(&self, policy: &str, tier: Tier) -> Result<(), LoadError> {
+    ///
+    /// # Errors
+    /// Says which export or import keeps it from being loaded.
+    pub fn check(&self, policy: &str, tier: Tier) -> Result<(), LoadError> {
         if self.exports.is_empty() {
             let exports = if self.other_exports.is_empty() {
                 "nothing".to_owned()

@@ -117,9 +117,7 @@ impl ResourceLimiter for Meter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let wanted = self
-            .memory
-            .saturating_add(desired.saturating_sub(current));
+        let wanted = self.memory.saturating_add(desired.saturating_sub(current));
         if wanted > self.memory_limit {
             return Err(LimitHit::Memory {
                 wanted,
@@ -137,9 +135,7 @@ impl ResourceLimiter for Meter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let wanted = self
-            .tables
-            .saturating_add(desired.saturating_sub(current));
+        let wanted = self.tables.saturating_add(desired.saturating_sub(current));
         if wanted > self.table_limit {
             return Err(LimitHit::Tables {
                 wanted,

@@ -13,7 +13,7 @@ use super::engine::Sandbox;
 use super::inspect::{Inspection, Tier};
 use super::limits::{LimitHit, Limits, Meter};
 use super::load_error::LoadError;
-use super::{CallContext, Lifted, wire};
+use super::{CallContext, wire};
 use crate::failure::{Failure, FailureCode, HookName};
 use crate::seams::Seam;
 
@@ -119,8 +119,7 @@ pub struct Next {
 }
 
 /// What running the rest of the way comes to, later.
-pub(crate) type NextOutcome =
-    std::pin::Pin<Box<dyn Future<Output = wire::types::Outcome> + Send>>;
+pub(crate) type NextOutcome = std::pin::Pin<Box<dyn Future<Output = wire::types::Outcome> + Send>>;
 
 impl wire::types::Host for State {}
 
@@ -278,8 +277,13 @@ impl Policy {
             reason,
         };
         match tokio::time::timeout(self.limits.wall(), trial).await {
-            Err(_) => Err(failed(format!("it took more than {} ms", self.limits.wall_ms))),
-            Ok(Err(error)) => Err(failed(self.failure(&error).message)),
+            Err(_) => Err(failed(format!(
+                "it took more than {} ms",
+                self.limits.wall_ms
+            ))),
+            Ok(Err(error)) => Err(failed(
+                self.failure(&error, FailureCode::Unavailable).message,
+            )),
             Ok(Ok((mut store, instance))) => {
                 self.exports
                     .check(&mut store, &instance)
@@ -331,33 +335,36 @@ impl Policy {
     /// Asks it, in a fresh instance.
     pub(crate) async fn decide<S: Seam>(&self, event: &S::Wire) -> Result<S::Decision, Failure> {
         let call = async {
-            let _place = self.sandbox.0.places.acquire().await?;
+            let Ok(_place) = self.sandbox.0.places.acquire().await else {
+                let closed = "the engine is closed".to_owned();
+                return Err(self.failed(FailureCode::Unavailable, closed));
+            };
             let mut store = self.store();
-            let instance = self.instance.instantiate_async(&mut store).await?;
-            S::call(
-                CallContext {
-                    exports: &self.exports,
-                    store: &mut store,
-                    instance: &instance,
-                },
-                event,
-            )
-            .await
+            let instance = match self.instance.instantiate_async(&mut store).await {
+                Ok(instance) => instance,
+                Err(error) => return Err(self.failure(&error, FailureCode::Unavailable)),
+            };
+            let context = CallContext {
+                exports: &self.exports,
+                store: &mut store,
+                instance: &instance,
+            };
+            match S::call(context, event).await {
+                Ok(Ok(decision)) => Ok(decision),
+                Ok(Err(problem)) => Err(self.failed(FailureCode::Reported, problem)),
+                // What is neither a trap nor a limit is a value that the engine could not lift.
+                Err(error) => Err(self.failure(&error, FailureCode::BadDecision)),
+            }
         };
         match tokio::time::timeout(self.limits.wall(), call).await {
             Err(_) => Err(self.failed(
                 FailureCode::Timeout,
-                format!("it took more than {} ms, its limit `wall-ms`", self.limits.wall_ms),
+                format!(
+                    "it took more than {} ms, its limit `wall-ms`",
+                    self.limits.wall_ms
+                ),
             )),
-            Ok(said) => self.judge::<S>(said),
-        }
-    }
-
-    fn judge<S: Seam>(&self, said: Lifted<S::Decision>) -> Result<S::Decision, Failure> {
-        match said {
-            Ok(Ok(decision)) => Ok(decision),
-            Ok(Err(problem)) => Err(self.failed(FailureCode::Reported, problem)),
-            Err(error) => Err(self.failure(&error)),
+            Ok(said) => said,
         }
     }
 
@@ -369,8 +376,8 @@ impl Policy {
         }
     }
 
-    /// What an error of the engine means.
-    fn failure(&self, error: &wasmtime::Error) -> Failure {
+    /// What an error of the engine means. `otherwise` is what it is where it is none of the known ones.
+    fn failure(&self, error: &wasmtime::Error, otherwise: FailureCode) -> Failure {
         if let Some(hit) = error.downcast_ref::<LimitHit>() {
             return self.failed(hit.code(), hit.to_string());
         }
@@ -393,10 +400,8 @@ impl Policy {
                     )
                 } else if text.contains("resource limit exceeded") {
                     (FailureCode::Memory, text)
-                } else if text.contains("concurrent limit") {
-                    (FailureCode::Unavailable, text)
                 } else {
-                    (FailureCode::Trap, text)
+                    (otherwise, text)
                 }
             }
         };
@@ -424,14 +429,43 @@ impl Policy {
             if state.ticks_left == 0 {
                 return Err(LimitHit::Cpu(cpu_ms).into());
             }
-            // The thread goes back to whoever else is waiting for it.
-            Ok(UpdateDeadline::Yield(1))
+            // The thread goes back to whoever else is waiting for it. Tokio's own way of yielding lets it look at its timers
+            // and sockets too, which a task that merely wakes itself keeps it from.
+            Ok(UpdateDeadline::YieldCustom(
+                1,
+                Box::pin(tokio::task::yield_now()),
+            ))
         });
         store
     }
 
     fn engine(&self) -> &Engine {
         &self.sandbox.0.engine
+    }
+}
+
+impl Sandbox {
+    /// Reads what a component exports and imports. It is compiled for that, and nothing of it runs.
+    ///
+    /// # Errors
+    /// It is not a component, or not a valid one.
+    pub fn inspect(&self, name: &str, component: &[u8]) -> Result<Inspection, LoadError> {
+        recognise(name, component)?;
+        let code = self
+            .0
+            .compiler
+            .compile(component)
+            .map_err(|reason| LoadError::Invalid {
+                policy: name.to_owned(),
+                reason,
+            })?;
+        let component = ArtifactCache::load_fresh(&self.0.engine, &code).map_err(|error| {
+            LoadError::Compile {
+                policy: name.to_owned(),
+                reason: format!("{error:#}"),
+            }
+        })?;
+        Ok(Inspection::of(&self.0.engine, &component))
     }
 }
 

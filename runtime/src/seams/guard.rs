@@ -69,7 +69,9 @@ impl PolicySeam for Guard {
     }
 
     async fn call(mut context: CallContext<'_>, call: &Self::Wire) -> Lifted<GuardDecision> {
-        let guest = context.seam(|exports| &exports.guard)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.guard)?
+            .load(&mut context.store, context.instance)?;
         let said = guest.call_decide(&mut context.store, call).await?;
         Ok(said.map(|said| match said {
             wire::guard::GuardDecision::Abstain => GuardDecision::Abstain,

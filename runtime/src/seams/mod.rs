@@ -36,7 +36,7 @@ pub use permission_request::{
     PermissionRequest, PermissionRequestDecision, PermissionRequestFold, PermissionVerdict,
 };
 pub use post_tool::{
-    FinishedCall, PostTool, PostToolDecision, PostToolFold, Replacement, Replaced,
+    FinishedCall, PostTool, PostToolDecision, PostToolFold, Replaced, Replacement,
 };
 pub use pre_compact::{CompactTrigger, Compaction, PreCompact, PreCompactDecision, PreCompactFold};
 pub use pre_tool::{PreTool, PreToolDecision, PreToolFold, Reason, Verdict, VerdictRank};
@@ -55,7 +55,9 @@ use crate::sandbox::wire;
 /// A seam, as a type: [`PreTool`], [`PromptSubmit`], …
 ///
 /// The set of seams is closed.
-pub trait Seam: crate::sandbox::PolicySeam + crate::runtime::Chained + Sized + Send + Sync + 'static {
+pub trait Seam:
+    crate::sandbox::PolicySeam + crate::runtime::Chained + Sized + Send + Sync + 'static
+{
     /// Its name.
     const NAME: SeamName;
     /// What hooks are asked about.

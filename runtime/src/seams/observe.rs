@@ -51,7 +51,9 @@ impl PolicySeam for Observe {
     }
 
     async fn call(mut context: CallContext<'_>, event: &Self::Wire) -> Lifted<()> {
-        let guest = context.seam(|exports| &exports.observe)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.observe)?
+            .load(&mut context.store, context.instance)?;
         guest.call_observe(&mut context.store, event).await?;
         Ok(Ok(()))
     }

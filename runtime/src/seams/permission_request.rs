@@ -108,7 +108,9 @@ impl PolicySeam for PermissionRequest {
             }));
         }
         use wire::permission_request::PermissionRequestDecision as Said;
-        let guest = context.seam(|exports| &exports.permission_request)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.permission_request)?
+            .load(&mut context.store, context.instance)?;
         let said = guest.call_decide(&mut context.store, call).await?;
         Ok(said.map(|said| match said {
             Said::Abstain => PermissionRequestDecision::Abstain,

@@ -181,7 +181,9 @@ impl PolicySeam for PostTool {
                 Err(problem) => Ok(Err(problem)),
             };
         }
-        let guest = context.seam(|exports| &exports.post_tool)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.post_tool)?
+            .load(&mut context.store, context.instance)?;
         let said = guest.call_decide(&mut context.store, finished).await?;
         Ok(said.map(|said| match said {
             wire::post_tool::PostToolDecision::Accept(contexts) => PostToolDecision::Accept {

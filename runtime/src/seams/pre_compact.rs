@@ -109,7 +109,9 @@ impl PolicySeam for PreCompact {
         mut context: CallContext<'_>,
         compaction: &Self::Wire,
     ) -> Lifted<PreCompactDecision> {
-        let guest = context.seam(|exports| &exports.pre_compact)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.pre_compact)?
+            .load(&mut context.store, context.instance)?;
         let said = guest.call_decide(&mut context.store, compaction).await?;
         Ok(said.map(|said| match said {
             wire::pre_compact::PreCompactDecision::Proceed => PreCompactDecision::Proceed,

@@ -172,7 +172,9 @@ impl PolicySeam for PreTool {
                 contexts: said.contexts,
             }));
         }
-        let guest = context.seam(|exports| &exports.pre_tool)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.pre_tool)?
+            .load(&mut context.store, context.instance)?;
         let said = guest.call_decide(&mut context.store, call).await?;
         Ok(said.map(|said| PreToolDecision {
             verdict: match said.verdict {

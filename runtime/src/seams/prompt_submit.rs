@@ -114,7 +114,10 @@ impl PolicySeam for PromptSubmit {
         wire::prompt_submit::Prompt {
             agent: prompt.agent.to_wire(),
             text: prompt.text.clone(),
-            blocks: prompt.blocks.as_ref().map(|blocks| blocks.text().to_owned()),
+            blocks: prompt
+                .blocks
+                .as_ref()
+                .map(|blocks| blocks.text().to_owned()),
         }
     }
 
@@ -134,7 +137,9 @@ impl PolicySeam for PromptSubmit {
                 Err(problem) => Ok(Err(problem)),
             };
         }
-        let guest = context.seam(|exports| &exports.prompt_submit)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.prompt_submit)?
+            .load(&mut context.store, context.instance)?;
         let said = guest.call_decide(&mut context.store, prompt).await?;
         Ok(said.map(|said| match said {
             wire::prompt_submit::PromptSubmitDecision::Proceed(contexts) => {

@@ -97,7 +97,9 @@ impl PolicySeam for RewriteInput {
 
     async fn call(mut context: CallContext<'_>, call: &Self::Wire) -> Lifted<RewriteInputDecision> {
         use wire::rewrite_input::RewriteInputDecision as Said;
-        let guest = context.seam(|exports| &exports.rewrite_input)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.rewrite_input)?
+            .load(&mut context.store, context.instance)?;
         match guest.call_decide(&mut context.store, call).await? {
             Ok(Said::Keep) => Ok(Ok(RewriteInputDecision::Keep)),
             Ok(Said::Replace(arguments)) => {

@@ -114,7 +114,9 @@ impl PolicySeam for SessionStart {
     }
 
     async fn call(mut context: CallContext<'_>, session: &Self::Wire) -> Lifted<Vec<String>> {
-        let guest = context.seam(|exports| &exports.session_start)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.session_start)?
+            .load(&mut context.store, context.instance)?;
         guest.call_decide(&mut context.store, session).await
     }
 }

@@ -42,7 +42,9 @@ impl PolicySeam for SubagentStart {
     }
 
     async fn call(mut context: CallContext<'_>, subagent: &Self::Wire) -> Lifted<Vec<String>> {
-        let guest = context.seam(|exports| &exports.subagent_start)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.subagent_start)?
+            .load(&mut context.store, context.instance)?;
         guest.call_decide(&mut context.store, subagent).await
     }
 }

@@ -40,7 +40,9 @@ impl PolicySeam for SubagentStop {
     }
 
     async fn call(mut context: CallContext<'_>, turn: &Self::Wire) -> Lifted<TurnStoppingDecision> {
-        let guest = context.seam(|exports| &exports.subagent_stop)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.subagent_stop)?
+            .load(&mut context.store, context.instance)?;
         let said = guest.call_decide(&mut context.store, turn).await?;
         Ok(said.map(TurnStoppingDecision::from))
     }

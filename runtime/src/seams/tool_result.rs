@@ -39,7 +39,9 @@ impl PolicySeam for ToolResult {
     }
 
     async fn call(mut context: CallContext<'_>, finished: &Self::Wire) -> Lifted<()> {
-        let guest = context.seam(|exports| &exports.tool_result)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.tool_result)?
+            .load(&mut context.store, context.instance)?;
         guest.call_observe(&mut context.store, finished).await?;
         Ok(Ok(()))
     }

@@ -110,7 +110,9 @@ impl PolicySeam for TurnStopping {
     }
 
     async fn call(mut context: CallContext<'_>, turn: &Self::Wire) -> Lifted<TurnStoppingDecision> {
-        let guest = context.seam(|exports| &exports.turn_stopping)?.load(&mut context.store, context.instance)?;
+        let guest = context
+            .seam(|exports| &exports.turn_stopping)?
+            .load(&mut context.store, context.instance)?;
         let said = guest.call_decide(&mut context.store, turn).await?;
         Ok(said.map(TurnStoppingDecision::from))
     }

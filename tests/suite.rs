@@ -1,0 +1,3 @@
+//! All whole-product suites, in one binary.
+
+mod hostile;
