@@ -58,8 +58,8 @@ fn executor() -> tokio::runtime::Runtime {
 }
 
 fn runtime_of(specs: &[PolicySpec]) -> Runtime {
-    let sandbox = Sandbox::new(EngineProfile::Serving, Compiler::InProcess, None)
-        .expect("an engine starts");
+    let sandbox =
+        Sandbox::new(EngineProfile::Serving, Compiler::InProcess, None).expect("an engine starts");
     let mut runtime = Runtime::new();
     executor().block_on(async {
         for spec in specs {
@@ -132,7 +132,11 @@ fn many_policies(criterion: &mut Criterion) {
     for loaded in [1, 1_000] {
         let specs: Vec<PolicySpec> = (0..loaded)
             .map(|number| {
-                let tool = if number == loaded / 2 { "Bash" } else { "Write" };
+                let tool = if number == loaded / 2 {
+                    "Bash"
+                } else {
+                    "Write"
+                };
                 spec(&format!("policy-{number}"), Some(vec![tool.to_owned()]))
             })
             .collect();

@@ -56,11 +56,22 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// What a model may read in place of the decision: which hook, and nothing that the hook wrote.
+    /// What a model may read in place of the decision: which hook, and what happened to it. Nothing in it was written by
+    /// the hook: where the message may hold text of the hook's own, only the code is told.
     pub fn for_model(&self) -> String {
+        let happened = match self.code {
+            FailureCode::Reported | FailureCode::BadDecision | FailureCode::Panic => String::new(),
+            FailureCode::Trap
+            | FailureCode::Timeout
+            | FailureCode::Cpu
+            | FailureCode::Memory
+            | FailureCode::Stack
+            | FailureCode::Oversize
+            | FailureCode::Unavailable => format!(": {}", self.message),
+        };
         format!(
-            "hook `{}` could not decide ({}), so this is refused. It is not a decision about the request itself: tell the \
-             user, who can find the cause in the hook's log",
+            "hook `{}` could not decide ({}){happened}. So this is refused, which says nothing about the request itself. Tell \
+             the user, who can see all that the hook said with `seamgate replay`",
             self.hook, self.code
         )
     }

@@ -24,8 +24,8 @@ pub enum Compiler {
     /// In a child process: the component on its standard input, the code on its standard output. The child calls
     /// [`compile_component`] and limits itself.
     Child {
-        /// The program.
-        program: PathBuf,
+        /// The program. None is the one that is running.
+        program: Option<PathBuf>,
         /// Its arguments.
         arguments: Vec<OsString>,
     },
@@ -37,6 +37,11 @@ impl Compiler {
         match self {
             Self::InProcess => compile_component(component),
             Self::Child { program, arguments } => {
+                let program = match program {
+                    Some(program) => program.clone(),
+                    None => std::env::current_exe()
+                        .map_err(|error| format!("cannot find this program: {error}"))?,
+                };
                 in_child(Command::new(program).args(arguments), component)
             }
         }

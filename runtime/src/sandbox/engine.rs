@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use tokio::sync::Semaphore;
 use wasmtime::component::{Component, HasSelf, Linker};
@@ -130,6 +130,10 @@ fn base_config() -> wasmtime::Result<Config> {
     config.max_wasm_stack(STACK_BYTES);
     // Host functions get what the guest's share leaves of it.
     config.async_stack_size(2 << 20);
+    // For debuggers and profilers, and unused by the engine itself. Registering it costs more than a decision.
+    config.native_unwind_info(false);
+    // A trap is told by its kind; where in a stranger's code it happened helps nobody.
+    config.wasm_backtrace_max_frames(None);
     config.module_version(ModuleVersionStrategy::Custom(format!(
         "{WASMTIME_VERSION}+{SANDBOX_ABI}"
     )))?;
@@ -189,25 +193,27 @@ fn start_ticking(engine: &Engine) -> wasmtime::Result<()> {
     Ok(())
 }
 
-/// Everything besides the component itself that shapes compiled code, as a short hexadecimal text.
-pub(crate) fn artifact_key() -> String {
-    let shape = format!(
-        "{WASMTIME_VERSION}+{SANDBOX_ABI} {} {} {}",
-        std::env::consts::ARCH,
-        std::env::consts::OS,
-        cpu_features(),
-    );
-    Digest::of(shape.as_bytes()).to_string()[..16].to_owned()
+/// Everything besides the component itself that shapes compiled code, as part of a file name.
+pub(crate) fn artifact_key() -> &'static str {
+    static KEY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "{WASMTIME_VERSION}+{SANDBOX_ABI}-{}-{}-{:x}",
+            std::env::consts::ARCH,
+            std::env::consts::OS,
+            cpu_features(),
+        )
+    });
+    &KEY
 }
 
-/// The features of this processor that the compiler makes use of. Code for more of them than a machine has must not
+/// The features of this processor that the compiler makes use of, one bit each. Code for more of them than a machine has must not
 /// be found there, for instance in a home folder that several machines share.
-fn cpu_features() -> String {
+fn cpu_features() -> u32 {
     #[cfg(target_arch = "x86_64")]
     {
         macro_rules! detected {
             ($($feature:tt),*) => {
-                [$((is_x86_feature_detected!($feature), $feature)),*]
+                [$(is_x86_feature_detected!($feature)),*]
             };
         }
         detected![
@@ -229,13 +235,11 @@ fn cpu_features() -> String {
             "lzcnt"
         ]
         .into_iter()
-        .filter_map(|(there, feature)| there.then_some(feature))
-        .collect::<Vec<_>>()
-        .join(",")
+        .fold(0, |features, there| features << 1 | u32::from(there))
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        String::new()
+        0
     }
 }
 

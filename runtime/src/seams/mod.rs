@@ -13,6 +13,8 @@
 //! in it, and it is up to the reader to leave it out.
 
 mod guard;
+#[cfg(test)]
+mod law;
 mod observe;
 mod permission_request;
 mod post_tool;

@@ -1,5 +1,8 @@
 //! The runtime: hooks in their order, at their seams, and the asking of them.
 
+#[cfg(test)]
+mod tests;
+
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,0 +1,188 @@
+//! Hooks of the embedding program, in their order.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::json::Json;
+use crate::seams::{
+    Agent, PreToolDecision, PreToolFold, RewriteInputDecision, Session, SessionSource, ToolCall,
+    Verdict, VerdictRank,
+};
+
+fn call() -> ToolCall {
+    ToolCall {
+        call_id: "1".to_owned(),
+        root_call_id: "1".to_owned(),
+        tool: "Bash".to_owned(),
+        arguments: Json::empty_object(),
+        agent: Agent::default(),
+    }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
+
+fn ask<S: Seam>(runtime: &Runtime, event: &S::Event) -> Asked<S> {
+    block_on(runtime.ask::<S>(event))
+}
+
+/// A hook as a function of the event and the rest.
+struct Wrapper<F>(F);
+
+impl<S, F> Hook<S> for Wrapper<F>
+where
+    S: Seam,
+    F: for<'a> Fn(&'a S::Event, Next<'a, S>) -> Deciding<'a, S> + Send + Sync,
+{
+    fn decide<'a>(&'a self, event: &'a S::Event, next: Next<'a, S>) -> Deciding<'a, S> {
+        (self.0)(event, next)
+    }
+}
+
+/// A listener that counts how often it is asked.
+fn counted(runtime: &mut Runtime, name: &'static str, verdict: Verdict) -> Arc<AtomicUsize> {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = count.clone();
+    runtime.listener::<PreTool>(name, move |_| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        verdict.clone().into()
+    });
+    count
+}
+
+#[test]
+fn without_hooks_a_seam_comes_to_its_default() {
+    let asked = ask::<PreTool>(&Runtime::new(), &call());
+    assert_eq!(asked.decision.unwrap().verdict, VerdictRank::Abstain);
+    assert!(asked.answers.is_empty());
+}
+
+#[test]
+fn the_strictest_verdict_wins_and_reasons_keep_their_author() {
+    let mut runtime = Runtime::new();
+    runtime
+        .listener::<PreTool>("first", |_| Verdict::Allow.into())
+        .listener::<PreTool>("second", |_| PreToolDecision {
+            verdict: Verdict::Ask("sure?".to_owned()),
+            contexts: vec!["look".to_owned()],
+        })
+        .listener::<PreTool>("third", |_| Verdict::Abstain.into());
+    let folded = ask::<PreTool>(&runtime, &call()).decision.unwrap();
+    assert_eq!(folded.verdict, VerdictRank::Ask);
+    assert_eq!(folded.reason().as_deref(), Some("sure?"));
+    assert_eq!(folded.reasons[0].said.hook.as_str(), "second");
+    assert_eq!(folded.contexts[0].hook.as_str(), "second");
+}
+
+#[test]
+fn a_deny_ends_the_asking() {
+    let mut runtime = Runtime::new();
+    counted(&mut runtime, "denies", Verdict::Deny("no".to_owned()));
+    let later = counted(&mut runtime, "later", Verdict::Allow);
+    let asked = ask::<PreTool>(&runtime, &call());
+    assert_eq!(asked.decision.unwrap().verdict, VerdictRank::Deny);
+    assert_eq!(later.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_hook_that_panics_closes_a_gate_and_not_a_notice() {
+    let mut runtime = Runtime::new();
+    runtime
+        .listener::<PreTool>("broken", |_| panic!("oh"))
+        .listener::<SessionStart>("broken", |_| panic!("oh"));
+    let failure = ask::<PreTool>(&runtime, &call()).decision.unwrap_err();
+    assert_eq!(failure.code, FailureCode::Panic);
+    assert_eq!(failure.message, "oh");
+    let asked = ask::<SessionStart>(
+        &runtime,
+        &Session {
+            agent: Agent::default(),
+            source: SessionSource::Startup,
+        },
+    );
+    assert!(asked.decision.unwrap().contexts.is_empty());
+    assert_eq!(
+        asked.answers[0].said.as_ref().unwrap_err().code,
+        FailureCode::Panic
+    );
+}
+
+#[test]
+fn a_panic_after_an_await_is_caught_too() {
+    let mut runtime = Runtime::new();
+    fn late<'a>(_: &'a ToolCall, _: Next<'a, PreTool>) -> Deciding<'a, PreTool> {
+        Box::pin(async {
+            tokio::task::yield_now().await;
+            panic!("late")
+        })
+    }
+    runtime.hook::<PreTool>("broken", Wrapper(late));
+    let failure = ask::<PreTool>(&runtime, &call()).decision.unwrap_err();
+    assert_eq!(
+        (failure.code, failure.message.as_str()),
+        (FailureCode::Panic, "late")
+    );
+}
+
+#[test]
+fn a_native_hook_may_recover_from_the_failure_of_a_later_one() {
+    fn careful<'a>(event: &'a ToolCall, next: Next<'a, PreTool>) -> Deciding<'a, PreTool> {
+        Box::pin(async move {
+            let hook = next.hook().clone();
+            let later = next.run(event).await;
+            Ok(later.unwrap_or_else(|_| {
+                PreTool::lift(
+                    &hook,
+                    Verdict::Deny("a later hook failed".to_owned()).into(),
+                )
+            }))
+        })
+    }
+    let mut runtime = Runtime::new();
+    runtime
+        .hook::<PreTool>("careful", Wrapper(careful))
+        .listener::<PreTool>("broken", |_| panic!("oh"));
+    let asked = ask::<PreTool>(&runtime, &call());
+    let folded = asked.decision.unwrap();
+    assert_eq!(folded.reason().as_deref(), Some("a later hook failed"));
+    let names: Vec<&str> = asked
+        .answers
+        .iter()
+        .map(|answer| answer.hook.as_str())
+        .collect();
+    assert_eq!(names, ["careful", "broken"]);
+}
+
+#[test]
+fn a_native_hook_that_does_not_call_next_keeps_later_ones_from_being_asked() {
+    fn alone<'a>(_: &'a ToolCall, _: Next<'a, PreTool>) -> Deciding<'a, PreTool> {
+        Box::pin(async { Ok(PreToolFold::default()) })
+    }
+    let mut runtime = Runtime::new();
+    runtime.hook::<PreTool>("alone", Wrapper(alone));
+    let later = counted(&mut runtime, "later", Verdict::Deny("no".to_owned()));
+    let folded = ask::<PreTool>(&runtime, &call()).decision.unwrap();
+    assert_eq!(folded.verdict, VerdictRank::Abstain);
+    assert_eq!(later.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn rewrites_chain_and_each_hook_sees_what_the_one_before_made() {
+    let mut runtime = Runtime::new();
+    for name in ["a", "b"] {
+        runtime.listener::<RewriteInput>(name, move |call| {
+            let mut seen: Vec<String> = call.arguments.read().unwrap_or_default();
+            seen.push(name.to_owned());
+            RewriteInputDecision::Replace(Json::of(&seen.into()).unwrap())
+        });
+    }
+    let folded = ask::<RewriteInput>(&runtime, &call()).decision.unwrap();
+    assert_eq!(folded.arguments().unwrap().text(), r#"["a","b"]"#);
+    assert_eq!(folded.rewrites[0].hook.as_str(), "a");
+}
