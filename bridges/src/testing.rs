@@ -61,8 +61,8 @@ pub(crate) fn says(stdout: &str) -> HookAnswer {
 }
 
 /// What a failing hook closes a gate with. The hook is called `broken`, and panics.
-pub(crate) const BROKEN: &str = "seamgate: hook `broken` could not decide (PANIC), so this is refused. It is not a decision \
-     about the request itself: tell the user, who can find the cause in the hook's log\n";
+pub(crate) const BROKEN: &str = "seamgate: hook `broken` could not decide (PANIC). So this is refused, which says \
+     nothing about the request itself. Tell the user, who can see all that the hook said with `seamgate replay`\n";
 
 /// An answer that closes by exit code.
 pub(crate) fn closes(stderr: &str) -> HookAnswer {
