@@ -1,3 +1,4 @@
 //! All whole-product suites, in one binary.
 
 mod hostile;
+mod layout;

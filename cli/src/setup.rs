@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -17,7 +18,11 @@ use crate::standard;
 pub(crate) fn config(arguments: &ConfigArguments) -> Result<Config> {
     let file = match &arguments.config {
         Some(file) => Some(file.clone()),
-        None => user_config().filter(|file| file.exists()),
+        // One that is there and can't be read is an error, not a reason to do without it.
+        None => user_config().filter(|file| match file.symlink_metadata() {
+            Ok(_) => true,
+            Err(error) => error.kind() != ErrorKind::NotFound,
+        }),
     };
     match file {
         Some(file) => Ok(Config::read(&file, standard::component)?),

@@ -197,6 +197,18 @@ fn every_trusted_interface_is_refused_for_an_untrusted_policy() {
 }
 
 #[test]
+fn a_seam_at_which_nobody_is_asked_is_refused_rather_than_never_asked() {
+    let module = module(
+        r#"(func (export "seamgate:policy/around-tool@0.1.0#decide") (param i32) (result i32) (i32.const 64))"#,
+    );
+    let guest = component(&module, "only-around-tool");
+    insta::assert_snapshot!(error_at(guest, Tier::Trusted), @"
+    policy `guest`: it exports `around-tool`, and this program asks no policy there
+    hint: an agent that calls its hooks runs its tools itself, so nothing can be put around them; build the policy without this export
+    ");
+}
+
+#[test]
 fn both_forms_of_a_seam_are_refused() {
     let wit = tempfile::tempdir().expect("a folder");
     let changed = changed_wit(

@@ -175,6 +175,28 @@ fn a_configuration_that_is_missing_or_wrong() {
 }
 
 #[test]
+fn a_configuration_that_is_there_and_cannot_be_read_is_not_done_without() {
+    let home = Home::new();
+    home.write(".config/seamgate/other.toml", "");
+    let file = home.path().join(".config/seamgate/seamgate.toml");
+    std::os::unix::fs::symlink(home.path().join("nowhere.toml"), &file).expect("it can be linked");
+    let dangling = closed(&home, &["claude"], &pre_tool_use("ls"));
+    assert!(
+        dangling.contains("cannot read the configuration"),
+        "{dangling}"
+    );
+    fs::remove_file(&file).expect("it can be removed");
+    fs::create_dir(&file).expect("it can be made");
+    let folder = closed(&home, &["claude"], &pre_tool_use("ls"));
+    assert!(folder.contains("cannot read the configuration"), "{folder}");
+    // Something else in place of the folder is no reason either.
+    fs::remove_dir_all(home.path().join(".config")).expect("it can be removed");
+    home.write(".config", "");
+    let file = closed(&home, &["claude"], &pre_tool_use("ls"));
+    assert!(file.contains("cannot read the configuration"), "{file}");
+}
+
+#[test]
 fn a_cache_folder_that_cannot_be_written() {
     let home = Home::new();
     home.write("file", "");

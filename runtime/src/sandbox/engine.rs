@@ -15,7 +15,7 @@ use super::artifact::{ArtifactCache, Digest};
 use super::compile::Compiler;
 use super::limits::{MAX_MEMORY_BYTES, STACK_BYTES, TICK};
 use super::policy::State;
-use super::{inspect::Tier, wire};
+use super::wire;
 
 /// The engine's full version. It is part of the name of compiled code, since the engine itself looks at the major
 /// number only and would load code that an older compiler got wrong.
@@ -36,7 +36,7 @@ pub enum EngineProfile {
     Serving,
 }
 
-/// An engine with all that policies share: the linkers, the compiled code, the slots of the pool.
+/// An engine with all that policies share: the linker, the compiled code, the slots of the pool.
 ///
 /// Cheap to clone. One per process is the normal case.
 #[derive(Clone)]
@@ -44,8 +44,8 @@ pub struct Sandbox(pub(crate) Arc<Shared>);
 
 pub(crate) struct Shared {
     pub(crate) engine: Engine,
-    untrusted: Linker<State>,
-    trusted: Linker<State>,
+    /// What a policy may import, whatever its tier: its settings.
+    pub(crate) linker: Linker<State>,
     pub(crate) compiler: Compiler,
     pub(crate) cache: Option<ArtifactCache>,
     /// Components that are loaded, so that many policies of one component share its code.
@@ -73,15 +73,11 @@ impl Sandbox {
         }
         let engine = Engine::new(&config)?;
         start_ticking(&engine)?;
-        let mut untrusted = Linker::new(&engine);
-        wire::config::add_to_linker::<_, HasSelf<State>>(&mut untrusted, |state| state)?;
-        let mut trusted = Linker::new(&engine);
-        wire::config::add_to_linker::<_, HasSelf<State>>(&mut trusted, |state| state)?;
-        wire::next::add_to_linker::<_, HasSelf<State>>(&mut trusted, |state| state)?;
+        let mut linker = Linker::new(&engine);
+        wire::config::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
         Ok(Self(Arc::new(Shared {
             engine,
-            untrusted,
-            trusted,
+            linker,
             compiler,
             cache: cache.map(ArtifactCache::new),
             components: Mutex::default(),
@@ -91,13 +87,6 @@ impl Sandbox {
 }
 
 impl Shared {
-    pub(crate) fn linker(&self, tier: Tier) -> &Linker<State> {
-        match tier {
-            Tier::Untrusted => &self.untrusted,
-            Tier::Trusted => &self.trusted,
-        }
-    }
-
     pub(crate) fn loaded(&self, digest: &Digest) -> Option<Component> {
         self.components
             .lock()

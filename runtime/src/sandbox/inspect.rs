@@ -9,6 +9,7 @@ use wasmtime::component::types::ComponentItem;
 
 use super::load_error::LoadError;
 use super::wire;
+use crate::seams::SeamName;
 
 /// How far a policy is trusted. Told by the configuration, never by the component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -135,6 +136,12 @@ impl Inspection {
                     },
                 });
             }
+            if export.interface == SeamName::AroundTool.as_str() {
+                return Err(LoadError::NotAsked {
+                    policy: policy.to_owned(),
+                    interface: export.interface.clone(),
+                });
+            }
             if export.tier() == Tier::Trusted && tier == Tier::Untrusted {
                 return Err(LoadError::Tier {
                     policy: policy.to_owned(),
@@ -155,7 +162,7 @@ impl Inspection {
             }
         }
         for import in &self.imports {
-            if !granted(import, tier) {
+            if !granted(import) {
                 return Err(LoadError::Import {
                     policy: policy.to_owned(),
                     import: import.clone(),
@@ -166,14 +173,9 @@ impl Inspection {
     }
 }
 
-/// What a policy may import without a grant: its own settings, and, where it is trusted, the rest of the way at
-/// `around-tool`.
-fn granted(import: &str, tier: Tier) -> bool {
-    match import {
-        "wasi:config/store@0.2.0-rc.1" => true,
-        "seamgate:policy/next@0.1.0" => tier == Tier::Trusted,
-        _ => false,
-    }
+/// What a policy may import without a grant: its own settings.
+fn granted(import: &str) -> bool {
+    import == "wasi:config/store@0.2.0-rc.1"
 }
 
 /// `package:name/interface@version` in its parts.

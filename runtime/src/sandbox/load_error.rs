@@ -83,6 +83,14 @@ pub enum LoadError {
         /// The tier the configuration gives it.
         tier: Tier,
     },
+    /// It exports a seam at which this program asks nobody.
+    #[error("policy `{policy}`: it exports `{interface}`, and this program asks no policy there")]
+    NotAsked {
+        /// The policy's name.
+        policy: String,
+        /// The interface.
+        interface: String,
+    },
     /// It exports a seam in both of its forms.
     #[error("policy `{policy}`: it exports both `{seam}` and `trusted-{seam}`")]
     BothForms {
@@ -162,6 +170,11 @@ impl LoadError {
             }
             Self::Tier { .. } => {
                 "if you trust this policy to allow, rewrite and replace, write `tier = \"trusted\"` into its entry"
+                    .to_owned()
+            }
+            Self::NotAsked { .. } => {
+                "an agent that calls its hooks runs its tools itself, so nothing can be put around them; build the policy \
+                 without this export"
                     .to_owned()
             }
             Self::BothForms { .. } => "export the seam in one form only".to_owned(),

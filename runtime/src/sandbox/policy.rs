@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
-use wasmtime::component::{Component, InstancePre, Resource, ResourceTable};
+use wasmtime::component::{Component, InstancePre};
 use wasmtime::{Engine, Store, Trap, UpdateDeadline};
 
 use super::artifact::{ArtifactCache, Digest};
@@ -20,7 +19,7 @@ use crate::seams::Seam;
 /// The largest component that is read, in bytes. Interpreters compiled to WebAssembly have some 20 MiB.
 const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 
-/// How many handles a guest may hold at once. There is one resource, lent for one call.
+/// How many handles a guest may hold at once. Nothing that it may import has any.
 const MAX_HANDLES: usize = 100;
 
 /// A policy as the configuration describes it.
@@ -110,36 +109,6 @@ pub struct State {
     meter: Meter,
     settings: Arc<[(String, String)]>,
     ticks_left: u64,
-    table: ResourceTable,
-}
-
-/// The rest of a tool call's way, lent to a policy at `around-tool`.
-pub struct Next {
-    pub(crate) run: Box<dyn FnMut(Option<Duration>) -> NextOutcome + Send>,
-}
-
-/// What running the rest of the way comes to, later.
-pub(crate) type NextOutcome = std::pin::Pin<Box<dyn Future<Output = wire::types::Outcome> + Send>>;
-
-impl wire::types::Host for State {}
-
-impl wire::next::Host for State {}
-
-impl wire::next::HostNext for State {
-    async fn call(
-        &mut self,
-        next: Resource<Next>,
-        deadline_ms: Option<u32>,
-    ) -> wasmtime::Result<wire::types::Outcome> {
-        let next = self.table.get_mut(&next)?;
-        let deadline = deadline_ms.map(|ms| Duration::from_millis(ms.into()));
-        Ok((next.run)(deadline).await)
-    }
-
-    async fn drop(&mut self, next: Resource<Next>) -> wasmtime::Result<()> {
-        self.table.delete(next)?;
-        Ok(())
-    }
 }
 
 impl wire::config::Host for State {
@@ -246,10 +215,7 @@ impl Policy {
             version: wire::VERSION,
             reason: format!("{error:#}"),
         };
-        let instance = shared
-            .linker(spec.tier)
-            .instantiate_pre(component)
-            .map_err(mismatch)?;
+        let instance = shared.linker.instantiate_pre(component).map_err(mismatch)?;
         let exports = wire::Exports::find(&instance, component).map_err(mismatch)?;
         Ok(Self {
             name: spec.name.as_str().into(),
@@ -415,7 +381,6 @@ impl Policy {
                 meter: Meter::new(&self.limits),
                 settings: self.settings.clone(),
                 ticks_left: self.limits.cpu_ticks(),
-                table: ResourceTable::new(),
             },
         );
         store.limiter(|state| &mut state.meter);

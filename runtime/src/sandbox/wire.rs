@@ -10,12 +10,11 @@ mod bindings {
         world: "trusted-policy",
         imports: { default: async | trappable },
         exports: { default: async },
-        with: { "seamgate:policy/next.next": crate::sandbox::policy::Next },
     });
 }
 
 pub(crate) use bindings::exports::seamgate::policy::*;
-pub(crate) use bindings::seamgate::policy::{next, types};
+pub(crate) use bindings::seamgate::policy::types;
 pub(crate) use bindings::wasi::config::store as config;
 
 /// The package and version whose interfaces are seams.
