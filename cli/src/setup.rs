@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use seamgate::config::Config;
+use seamgate::seams::SeamName;
 use seamgate::{Compiler, EngineProfile, Evaluate, Policy, PolicySpec, Runtime, Sandbox};
 
 use crate::arguments::ConfigArguments;
@@ -50,10 +51,26 @@ pub(crate) async fn runtime(
     policies: &[PolicySpec],
     evaluate: Evaluate,
 ) -> Result<Runtime> {
+    runtime_for(sandbox, policies, evaluate, &SeamName::ALL).await
+}
+
+/// The same for some seams only. A policy that is known to have nothing to say at them is checked, and not loaded: most
+/// of what a hook's process does is loading.
+pub(crate) async fn runtime_for(
+    sandbox: &Sandbox,
+    policies: &[PolicySpec],
+    evaluate: Evaluate,
+    seams: &[SeamName],
+) -> Result<Runtime> {
     let mut runtime = Runtime::new();
     runtime.evaluate(evaluate);
     for spec in policies {
-        runtime.policy(Policy::load(sandbox, spec).await?);
+        let spec = spec.read()?;
+        let known = Policy::known(sandbox, &spec)?;
+        let asked = known.is_none_or(|known| seams.iter().any(|seam| known.exports(*seam)));
+        if asked {
+            runtime.policy(Policy::load(sandbox, &spec).await?);
+        }
     }
     Ok(runtime)
 }

@@ -68,7 +68,8 @@ fn read_payload() -> Result<String> {
 async fn decide(event: &Event, arguments: &ConfigArguments) -> Result<HookAnswer> {
     let config = setup::config(arguments)?;
     let sandbox = setup::sandbox(EngineProfile::OneShot)?;
-    let runtime = setup::runtime(&sandbox, &config.policies, config.evaluate).await?;
+    let runtime =
+        setup::runtime_for(&sandbox, &config.policies, config.evaluate, event.seams()).await?;
     let answer = event.handle(&runtime).await.answer;
     // The process is about to end, and the system takes everything back faster at once than piece by piece.
     std::mem::forget((runtime, sandbox));

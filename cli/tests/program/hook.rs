@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use seamgate_tests::{PRELUDE, component};
+
 use crate::{Home, Ran, pre_tool_use};
 
 #[test]
@@ -18,9 +20,34 @@ fn the_first_run_compiles_and_says_nothing_but_its_decision() {
         .expect("compiled code is kept")
         .count();
     assert_eq!(
-        kept, 5,
-        "one piece of compiled code for each standard policy"
+        kept, 10,
+        "compiled code for each standard policy, and what each exports"
     );
+}
+
+#[test]
+fn a_policy_that_may_not_be_loaded_closes_events_that_it_is_not_asked_about_too() {
+    let home = Home::new();
+    let module = format!(
+        r#"(module {PRELUDE}
+            (func (export "seamgate:policy/trusted-pre-tool@0.1.0#decide") (param i32) (result i32) (i32.const 64)))"#
+    );
+    home.policy(component(&module, "only-trusted-pre-tool"));
+    let trusted = "[[policy]]\nname = \"guest\"\ncomponent = \"policy.wasm\"\ntier = \"trusted\"\n";
+    home.write("trusted.toml", trusted);
+    let prompt = r#"{"session_id":"s","transcript_path":"/t","cwd":"/p","hook_event_name":"UserPromptSubmit","prompt":"hi"}"#;
+    // Once with nothing at hand, and once with what it exports being known.
+    for _ in 0..2 {
+        let trusted = home.run(&["hook", "claude", "--config", "trusted.toml"], prompt);
+        assert_eq!((trusted.code, trusted.stderr.as_str()), (Some(0), ""));
+        let untrusted = home.run(&["hook", "claude", "--config", "seamgate.toml"], prompt);
+        assert_eq!(untrusted.code, Some(2));
+        assert!(
+            untrusted.stderr.contains("which only a trusted policy may"),
+            "{}",
+            untrusted.stderr
+        );
+    }
 }
 
 #[test]

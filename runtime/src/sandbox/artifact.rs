@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,13 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::engine;
+use super::inspect::Inspection;
+
+/// How the files of compiled code end.
+const CODE: &str = "cwasm";
+
+/// How the files end that say what a component exports and imports.
+const INSPECTION: &str = "json";
 
 /// The SHA-256 of a component's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,9 +59,9 @@ impl fmt::Debug for Digest {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CacheError {
-    /// It can't be made or written.
-    #[error("cannot write to {}", path.display())]
-    Write {
+    /// It can't be made, read or written.
+    #[error("cannot use {}", path.display())]
+    Unusable {
         /// The folder or file.
         path: PathBuf,
         /// What the system said.
@@ -84,9 +91,36 @@ impl ArtifactCache {
         }
     }
 
-    fn path(&self, digest: &Digest) -> PathBuf {
+    fn path(&self, digest: &Digest, what: &str) -> PathBuf {
         self.folder
-            .join(format!("{digest}-{}.cwasm", engine::artifact_key()))
+            .join(format!("{digest}-{}.{what}", engine::artifact_key()))
+    }
+
+    /// Opens a file of the folder, where it is there and nobody else could have written it.
+    fn open(&self, path: &Path) -> Result<Option<File>, CacheError> {
+        let file = match File::options()
+            .read(true)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32)
+            .open(path)
+        {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+                return Err(CacheError::Unsafe {
+                    path: path.to_owned(),
+                    problem: "it is a symbolic link",
+                });
+            }
+            Err(source) => {
+                return Err(CacheError::Unusable {
+                    path: path.to_owned(),
+                    source,
+                });
+            }
+        };
+        own(&self.folder, fs::metadata(&self.folder))?;
+        own(path, file.metadata())?;
+        Ok(Some(file))
     }
 
     /// The compiled code of a component, where it is there and may be loaded. Code that the engine refuses counts as not
@@ -99,24 +133,9 @@ impl ArtifactCache {
         engine: &Engine,
         digest: &Digest,
     ) -> Result<Option<Component>, CacheError> {
-        let path = self.path(digest);
-        let file = match File::options()
-            .read(true)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32)
-            .open(&path)
-        {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-                return Err(CacheError::Unsafe {
-                    path,
-                    problem: "it is a symbolic link",
-                });
-            }
-            Err(source) => return Err(CacheError::Write { path, source }),
+        let Some(file) = self.open(&self.path(digest, CODE))? else {
+            return Ok(None);
         };
-        own(&self.folder, fs::metadata(&self.folder))?;
-        own(&path, file.metadata())?;
         let open = format!("/proc/self/fd/{}", file.as_raw_fd());
         // SAFETY: the file holds what our engine wrote, unchanged: it was opened without following a link, and file and
         // folder were just checked (on the open file, not on its name) to belong to this user with nobody else able to
@@ -125,6 +144,22 @@ impl ArtifactCache {
         match unsafe { Component::deserialize_file(engine, open) } {
             Ok(component) => Ok(Some(component)),
             // Made by other settings, or cut short: as good as not there. It is written anew.
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// What a component exports and imports, where that was kept with its code. What can't be read counts as not being
+    /// there: the component is loaded then, and asked.
+    ///
+    /// # Errors
+    /// It is there, but somebody else could have written it.
+    pub(crate) fn inspection(&self, digest: &Digest) -> Result<Option<Inspection>, CacheError> {
+        let Some(mut file) = self.open(&self.path(digest, INSPECTION))? else {
+            return Ok(None);
+        };
+        let mut text = String::new();
+        match file.read_to_string(&mut text) {
+            Ok(_) => Ok(serde_json::from_str(&text).ok()),
             Err(_) => Ok(None),
         }
     }
@@ -143,26 +178,41 @@ impl ArtifactCache {
             .mode(0o700)
             .create(&self.folder);
         if let Err(source) = made {
-            return Err(CacheError::Write {
+            return Err(CacheError::Unusable {
                 path: self.folder.clone(),
                 source,
             });
         }
         own(&self.folder, fs::metadata(&self.folder))?;
         rustix::fs::access(&self.folder, rustix::fs::Access::WRITE_OK).map_err(|error| {
-            CacheError::Write {
+            CacheError::Unusable {
                 path: self.folder.clone(),
                 source: error.into(),
             }
         })
     }
 
-    /// Keeps the compiled code of a component. Several processes may do so at once.
-    pub(crate) fn store(&self, digest: &Digest, code: &[u8]) -> Result<(), CacheError> {
-        let path = self.path(digest);
+    /// Keeps the compiled code of a component, and what it exports and imports. Several processes may do so at once.
+    pub(crate) fn store(
+        &self,
+        digest: &Digest,
+        code: &[u8],
+        inspection: &Inspection,
+    ) -> Result<(), CacheError> {
+        self.write(digest, CODE, code)?;
+        let text = serde_json::to_vec(inspection).map_err(|error| CacheError::Unusable {
+            path: self.path(digest, INSPECTION),
+            source: error.into(),
+        })?;
+        self.write(digest, INSPECTION, &text)
+    }
+
+    /// Puts a file there, whole or not at all.
+    fn write(&self, digest: &Digest, what: &str, content: &[u8]) -> Result<(), CacheError> {
+        let path = self.path(digest, what);
         let temporary = self
             .folder
-            .join(format!(".{digest}.{}.tmp", std::process::id()));
+            .join(format!(".{digest}.{what}.{}.tmp", std::process::id()));
         let written = (|| {
             let mut file = File::options()
                 .write(true)
@@ -171,21 +221,21 @@ impl ArtifactCache {
                 .mode(0o600)
                 .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32)
                 .open(&temporary)?;
-            file.write_all(code)?;
+            file.write_all(content)?;
             file.sync_all()?;
             fs::rename(&temporary, &path)
         })();
         written.map_err(|source| {
             // What was written is of no use, and if it can't be removed either there is nothing more to do.
             let _ = fs::remove_file(&temporary);
-            CacheError::Write { path, source }
+            CacheError::Unusable { path, source }
         })
     }
 }
 
 /// Checks that only this user can write a file or folder.
 fn own(path: &Path, metadata: io::Result<fs::Metadata>) -> Result<(), CacheError> {
-    let metadata = metadata.map_err(|source| CacheError::Write {
+    let metadata = metadata.map_err(|source| CacheError::Unusable {
         path: path.to_owned(),
         source,
     })?;

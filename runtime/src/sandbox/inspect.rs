@@ -32,7 +32,7 @@ impl fmt::Display for Tier {
 }
 
 /// An interface of ours that a component exports.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Export {
     /// The interface's name: a seam, or its `trusted-` form.
     pub interface: String,
@@ -61,7 +61,7 @@ impl Export {
 }
 
 /// What a component exports and imports.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inspection {
     /// Its seams.
     pub exports: Vec<Export>,
@@ -104,6 +104,13 @@ impl Inspection {
             }
         }
         inspection
+    }
+
+    /// Whether it subscribes to a seam.
+    pub fn exports(&self, seam: SeamName) -> bool {
+        self.exports
+            .iter()
+            .any(|export| export.seam() == seam.as_str())
     }
 
     /// Checks it against a tier and what is granted.

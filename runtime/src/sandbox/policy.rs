@@ -130,7 +130,48 @@ impl wire::config::Host for State {
     }
 }
 
+impl PolicySpec {
+    /// Reads its component into memory, where it is in a file.
+    ///
+    /// # Errors
+    /// As [`ComponentSource::read`].
+    pub fn read(&self) -> Result<Self, LoadError> {
+        let (bytes, digest) = self.component.read(&self.name)?;
+        let bytes = match bytes {
+            // What ships with the program needs no copy.
+            Cow::Borrowed(_) => return Ok(self.clone()),
+            Cow::Owned(bytes) => Cow::Owned(bytes),
+        };
+        Ok(Self {
+            component: ComponentSource::Bytes { bytes, digest },
+            ..self.clone()
+        })
+    }
+}
+
 impl Policy {
+    /// Checks a policy against its tier and its grants without loading it, and says what it exports: known from when its
+    /// compiled code was kept. None where that was not.
+    ///
+    /// # Errors
+    /// As [`Policy::load`], as far as loading would not run anything.
+    pub fn known(sandbox: &Sandbox, spec: &PolicySpec) -> Result<Option<Inspection>, LoadError> {
+        let (_, digest) = spec.component.read(&spec.name)?;
+        let Some(cache) = &sandbox.0.cache else {
+            return Ok(None);
+        };
+        let known = cache
+            .inspection(&digest)
+            .map_err(|source| LoadError::Cache {
+                policy: spec.name.clone(),
+                source,
+            })?;
+        if let Some(known) = &known {
+            known.check(&spec.name, spec.tier)?;
+        }
+        Ok(known)
+    }
+
     /// Loads a policy. Compiles its component where no compiled code is at hand.
     ///
     /// # Errors
@@ -194,7 +235,9 @@ impl Policy {
         let policy = Self::link(sandbox, spec, digest, &component)?;
         policy.try_once().await?;
         if let Some(cache) = &shared.cache {
-            cache.store(&digest, &code).map_err(unkept)?;
+            cache
+                .store(&digest, &code, &policy.inspection)
+                .map_err(unkept)?;
         }
         shared.remember(digest, &component);
         Ok(policy)
@@ -284,10 +327,7 @@ impl Policy {
 
     /// Whether it has something to say at a seam.
     pub(crate) fn exports(&self, seam: crate::seams::SeamName) -> bool {
-        self.inspection
-            .exports
-            .iter()
-            .any(|export| export.seam() == seam.as_str())
+        self.inspection.exports(seam)
     }
 
     /// Whether it is asked about this tool.
