@@ -40,12 +40,12 @@ pub(crate) fn run(
     })
 }
 
-/// The dialect of a recorded session, by what only Codex writes: the id of the turn, or its own folder in the path of the
-/// transcript.
+/// The dialect of a recorded session, by what only Codex writes: the turn together with its model, or its own folder in the
+/// path of the transcript.
 fn told_by(events: &str) -> Dialect {
     let codex = events.lines().any(|line| {
         serde_json::from_str::<serde_json::Value>(line).is_ok_and(|event| {
-            event.get("turn_id").is_some()
+            (event.get("turn_id").is_some() && event.get("model").is_some())
                 || event["transcript_path"]
                     .as_str()
                     .is_some_and(|path| path.contains("/.codex/"))

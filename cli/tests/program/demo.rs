@@ -70,19 +70,43 @@ fn the_demos_table_is_for_people() {
     });
 }
 
+/// The recorded sessions, and the agent of each.
+const SESSIONS: [(&str, &str); 3] = [
+    (
+        "claude",
+        include_str!("../../../tests/fixtures/recorded/claude-code-2.1.332-session.jsonl"),
+    ),
+    (
+        "claude",
+        include_str!("../../../tests/fixtures/recorded/claude-code-2.1.332-risky.jsonl"),
+    ),
+    (
+        "codex",
+        include_str!("../../../tests/fixtures/recorded/codex-0.171.0-session.jsonl"),
+    ),
+];
+
 #[test]
-fn a_replay_tells_the_dialect_and_reports_lines_that_are_no_events() {
+fn a_replay_tells_the_agent_from_its_events() {
     let home = Home::new();
-    let session = include_str!("../../../tests/fixtures/recorded/codex-0.171.0-session.jsonl");
+    for (dialect, session) in SESSIONS {
+        home.write("session.jsonl", session);
+        let ran = home.run(&["replay", "session.jsonl", "--json"], "");
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+        assert_eq!(ran.stdout.lines().count(), session.lines().count());
+        let told = format!("\"dialect\":\"{dialect}\"");
+        assert!(ran.stdout.lines().all(|line| line.contains(&told)));
+    }
+}
+
+#[test]
+fn a_replay_reports_lines_that_are_no_events() {
+    let home = Home::new();
+    let (_, session) = SESSIONS[2];
     home.write("session.jsonl", format!("{session}\nnot an event\n"));
     let ran = home.run(&["replay", "session.jsonl", "--json"], "");
     assert_eq!(ran.code, Some(1));
     assert_eq!(ran.stdout.lines().count(), session.lines().count());
-    assert!(
-        ran.stdout
-            .lines()
-            .all(|line| line.contains("\"dialect\":\"codex\""))
-    );
     insta::assert_snapshot!(ran.stderr, @"error: session.jsonl:11: the event is not lossless JSON: unexpected character at byte 1");
 }
 
@@ -120,11 +144,7 @@ fn policies_rebuilt_from_their_source_decide_as_those_that_ship() {
         .expect("writing to a string does not fail");
     }
     home.write("rebuilt.toml", config);
-    for session in [
-        include_str!("../../../tests/fixtures/recorded/claude-code-2.1.332-session.jsonl"),
-        include_str!("../../../tests/fixtures/recorded/claude-code-2.1.332-risky.jsonl"),
-        include_str!("../../../tests/fixtures/recorded/codex-0.171.0-session.jsonl"),
-    ] {
+    for (_, session) in SESSIONS {
         home.write("session.jsonl", session);
         let shipped = home.run(&["replay", "session.jsonl", "--json"], "");
         let rebuilt = home.run(

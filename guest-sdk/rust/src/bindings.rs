@@ -2,7 +2,7 @@
 //! `export!` macro.
 //!
 //! The component model has no optional exports, and a policy is to export the seams it stands at and no others. So each
-//! seam is generated from a world of its own, and [`policy!`](crate::policy) calls the `export!` of those it was given.
+//! seam is generated from a world of its own, and [`policy!`](crate::policy!) calls the `export!` of those it was given.
 //! What the seams share is pointed at the one module that owns it, so that `ToolCall` is the same type at every seam.
 //!
 //! Not for use by hand: the types are re-exported at the crate's root.

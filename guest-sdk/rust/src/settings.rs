@@ -53,7 +53,7 @@ impl de::Error for SettingsError {
     }
 }
 
-/// Reads the settings from the host. What [`policy!`](crate::policy) calls for each decision.
+/// Reads the settings from the host. What [`policy!`](crate::policy!) calls for each decision.
 ///
 /// # Errors
 ///
