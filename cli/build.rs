@@ -7,7 +7,8 @@ use std::{env, fs};
 
 use sha2::{Digest, Sha256};
 
-/// The standard policies, in the order in which they are asked.
+/// The standard policies, in the order in which they are asked. Those around tools are prebuilt too, and are not among them:
+/// an agent that calls its hooks runs its tools itself.
 const STANDARD: [&str; 5] = [
     "destructive-shell",
     "git-branch-guard",

@@ -24,8 +24,8 @@ fn every_seam_has_its_interface_and_a_world_of_its_own() {
 fn every_seam_that_is_asked_has_its_file_in_the_runtime() {
     for seam in SeamName::ALL {
         let name = seam.as_str().replace('-', "_");
-        let there = root().join(format!("runtime/src/seams/{name}.rs")).exists();
-        assert_eq!(there, seam != SeamName::AroundTool, "{seam}");
+        let file = root().join(format!("runtime/src/seams/{name}.rs"));
+        assert!(file.exists(), "{seam}");
     }
 }
 

@@ -6,6 +6,8 @@ use std::io::{self, IsTerminal, Write};
 use seamgate::LoadError;
 use seamgate::config::ConfigError;
 
+use crate::setup::Unfit;
+
 /// How a piece of text is meant. The meaning survives without colour.
 #[derive(Clone, Copy)]
 pub(crate) enum Style {
@@ -116,7 +118,9 @@ fn hint(error: &anyhow::Error) -> Option<String> {
         } else if let Some(error) = cause.downcast_ref::<ConfigError>() {
             error.hint.clone()
         } else {
-            None
+            cause
+                .downcast_ref::<Unfit>()
+                .map(|unfit| unfit.hint().to_owned())
         }
     })
 }

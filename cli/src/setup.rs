@@ -2,13 +2,16 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fmt;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use seamgate::config::Config;
 use seamgate::seams::SeamName;
-use seamgate::{Compiler, EngineProfile, Evaluate, Policy, PolicySpec, Runtime, Sandbox};
+use seamgate::{
+    Compiler, EngineProfile, Evaluate, Inspection, Policy, PolicySpec, Runtime, Sandbox,
+};
 
 use crate::arguments::ConfigArguments;
 use crate::standard;
@@ -45,6 +48,80 @@ pub(crate) fn sandbox(profile: EngineProfile) -> Result<Sandbox> {
         .context("the engine could not be started")
 }
 
+/// A policy would not do here what its author and its configuration mean it to do. It would only seem to stand, so it is
+/// not loaded.
+#[derive(Debug)]
+pub(crate) enum Unfit {
+    /// It exports a seam at which this program asks nobody.
+    NotAsked {
+        /// The policy.
+        policy: String,
+        /// The seam.
+        seam: SeamName,
+    },
+    /// It keeps state in memory, and this process ends with the event that it is for.
+    Forgets {
+        /// The policy.
+        policy: String,
+    },
+}
+
+impl Unfit {
+    fn check(policy: &str, inspection: &Inspection) -> Result<(), Self> {
+        // The agent runs its tools itself.
+        let seam = SeamName::AroundTool;
+        if inspection.exports(seam) {
+            return Err(Self::NotAsked {
+                policy: policy.to_owned(),
+                seam,
+            });
+        }
+        Ok(())
+    }
+
+    /// Checks policies for a process that lives for one event.
+    pub(crate) fn check_one_event(policies: &[PolicySpec]) -> Result<(), Self> {
+        match policies.iter().find(|spec| spec.grants.state.is_some()) {
+            Some(spec) => Err(Self::Forgets {
+                policy: spec.name.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// What would be right.
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            Self::NotAsked { .. } => {
+                "an agent that calls its hooks runs its tools itself, so nothing can be put around them; take the policy out \
+                 of the configuration, or build it without this export"
+            }
+            Self::Forgets { .. } => {
+                "take the policy out of the configuration of this program; a program that embeds the runtime, and lives \
+                 longer than one event, can use it"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAsked { policy, seam } => write!(
+                formatter,
+                "policy `{policy}`: it exports `{seam}`, and this program asks no policy there"
+            ),
+            Self::Forgets { policy } => write!(
+                formatter,
+                "policy `{policy}`: what it keeps is kept in memory, and this program runs anew for every event, so that \
+                 the policy would have forgotten everything each time"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Unfit {}
+
 /// Loads the policies and puts them at their seams.
 pub(crate) async fn runtime(
     sandbox: &Sandbox,
@@ -66,11 +143,15 @@ pub(crate) async fn runtime_for(
     runtime.evaluate(evaluate);
     for spec in policies {
         let spec = spec.read()?;
-        let known = Policy::known(sandbox, &spec)?;
-        let asked = known.is_none_or(|known| seams.iter().any(|seam| known.exports(*seam)));
-        if asked {
-            runtime.policy(Policy::load(sandbox, &spec).await?);
+        if let Some(known) = Policy::known(sandbox, &spec)? {
+            Unfit::check(&spec.name, &known)?;
+            if !seams.iter().any(|seam| known.exports(*seam)) {
+                continue;
+            }
         }
+        let policy = Policy::load(sandbox, &spec).await?;
+        Unfit::check(&spec.name, policy.inspection())?;
+        runtime.policy(policy);
     }
     Ok(runtime)
 }

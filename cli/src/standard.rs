@@ -1,6 +1,6 @@
 //! The standard policies that ship with the program.
 
-use seamgate::{ComponentSource, Digest, Limits, PolicySpec, Tier};
+use seamgate::{ComponentSource, Digest, Grants, Limits, PolicySpec, Tier};
 
 /// A policy that ships with the program, built from `policies/`.
 struct StandardPolicy {
@@ -29,6 +29,7 @@ pub(crate) fn all() -> Vec<PolicySpec> {
             tier: Tier::Untrusted,
             tools: None,
             settings: Vec::new(),
+            grants: Grants::none(),
             limits: Limits::default(),
         })
         .collect()

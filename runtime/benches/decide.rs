@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use seamgate::seams::{Agent, PreTool, ToolCall, VerdictRank};
 use seamgate::{
-    Compiler, ComponentSource, EngineProfile, Json, Limits, Policy, PolicySpec, Runtime, Sandbox,
-    Tier,
+    Compiler, ComponentSource, EngineProfile, Grants, Json, Limits, Policy, PolicySpec, Runtime,
+    Sandbox, Tier,
 };
 
 /// A policy that parses the arguments of every shell call.
@@ -28,6 +28,7 @@ fn spec(name: &str, tools: Option<Vec<String>>) -> PolicySpec {
         tier: Tier::Untrusted,
         tools,
         settings: Vec::new(),
+        grants: Grants::none(),
         limits: Limits::default(),
     }
 }

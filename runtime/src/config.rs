@@ -11,7 +11,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::runtime::Evaluate;
-use crate::sandbox::{ComponentSource, Limits, PolicySpec, Tier};
+use crate::sandbox::{ComponentSource, Grants, Limits, PolicySpec, Tier};
 
 /// A configuration that was read.
 #[derive(Debug, Clone)]
@@ -68,6 +68,8 @@ struct PolicyEntry {
     tools: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     settings: toml::Table,
+    #[serde(default)]
+    grants: Grants,
     #[serde(default)]
     limits: Limits,
 }
@@ -163,6 +165,7 @@ impl Config {
                 tier: entry.tier,
                 tools: entry.tools.map(Spanned::into_inner),
                 settings: settings(&entry.settings),
+                grants: entry.grants,
                 limits: entry.limits,
             });
         }
@@ -227,6 +230,7 @@ mod tests {
         let policy = &config.policies[0];
         assert_eq!(policy.tier, Tier::Untrusted);
         assert_eq!(policy.tools, None);
+        assert_eq!(policy.grants, Grants::none());
         assert_eq!(policy.limits, Limits::default());
         assert_eq!(config.evaluate, Evaluate::Decisive);
     }
@@ -267,7 +271,15 @@ mod tests {
             (
                 "[[policy]]\nname = \"secrets\"\n[policy.limits]\nwall-sm = 5\n",
                 "/etc/seamgate.toml:4:1: unknown field `wall-sm`, expected one of `wall-ms`, `cpu-ms`, `memory-bytes`, \
-                 `table-elements`, `instances`, `decision-bytes`",
+                 `table-elements`, `instances`, `decision-bytes`, `state-bytes`, `state-keys`",
+            ),
+            (
+                "[[policy]]\nname = \"secrets\"\ngrants = { state = \"disk\" }\n",
+                "/etc/seamgate.toml:3:20: unknown variant `disk`, expected `memory`",
+            ),
+            (
+                "[[policy]]\nname = \"secrets\"\ngrants = { network = true }\n",
+                "/etc/seamgate.toml:3:12: unknown field `network`, expected `state`",
             ),
             (
                 "[[policy]]\nname = \"secrets\"\ntools = []\n",

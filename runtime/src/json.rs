@@ -40,6 +40,12 @@ impl Json {
         Self::parse(value.to_string())
     }
 
+    /// Text that was put together from checked pieces, and need not be walked again.
+    pub(crate) fn trusted(text: String) -> Self {
+        debug_assert_eq!(check(&text), Ok(()));
+        Self(text.into())
+    }
+
     /// A JSON string with this text.
     pub fn string(text: &str) -> Self {
         Self(
@@ -52,6 +58,11 @@ impl Json {
     /// The empty object.
     pub fn empty_object() -> Self {
         Self("{}".into())
+    }
+
+    /// `null`.
+    pub fn null() -> Self {
+        Self("null".into())
     }
 
     /// The text.

@@ -31,20 +31,30 @@
 
 #![warn(missing_docs)]
 
+pub mod approval;
+pub mod audit;
 pub mod config;
+mod contained;
 mod content;
 mod failure;
 mod hook;
 mod json;
+pub mod pipeline;
 mod runtime;
 mod sandbox;
 pub mod seams;
+mod stop;
+pub mod turn;
 
+pub use contained::Boxed;
 pub use failure::{Failure, FailureCode, HookName};
-pub use hook::{Deciding, Hook, Listener, Next};
+pub use hook::{Deciding, ForAgent, Hook, Listener, Next};
 pub use json::{Json, JsonError, JsonProblem, MAX_DEPTH};
+pub use pipeline::Pipeline;
 pub use runtime::{Answer, Asked, Evaluate, Runtime};
 pub use sandbox::{
-    CacheError, Compiler, ComponentSource, Digest, EngineProfile, Export, Inspection, Limits,
-    LoadError, Policy, PolicySpec, Sandbox, Tier, WASMTIME_VERSION, compile_component,
+    CacheError, Compiler, ComponentSource, Digest, EngineProfile, Export, Grants, Inspection,
+    Limits, LoadError, Policy, PolicySpec, Sandbox, StateGrant, Tier, WASMTIME_VERSION,
+    compile_component,
 };
+pub use stop::Stop;

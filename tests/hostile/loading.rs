@@ -1,7 +1,8 @@
 //! Components that are not what they should be, or want more than they may.
 
 use seamgate::{
-    Compiler, ComponentSource, EngineProfile, LoadError, Policy, PolicySpec, Sandbox, Tier,
+    Compiler, ComponentSource, EngineProfile, LoadError, Policy, PolicySpec, Sandbox, StateGrant,
+    Tier,
 };
 use seamgate_tests::{PRELUDE, changed_wit, component, component_against, pre_tool};
 
@@ -182,6 +183,7 @@ fn every_trusted_interface_is_refused_for_an_untrusted_policy() {
             "only-trusted-permission-request",
         ),
         ("rewrite-input", "only-rewrite-input"),
+        ("around-tool", "only-around-tool"),
     ] {
         let module = module(&format!(
             r#"(func (export "seamgate:policy/{interface}@0.1.0#decide") (param i32) (result i32) (i32.const 64))"#
@@ -194,18 +196,6 @@ fn every_trusted_interface_is_refused_for_an_untrusted_policy() {
             "{error}"
         );
     }
-}
-
-#[test]
-fn a_seam_at_which_nobody_is_asked_is_refused_rather_than_never_asked() {
-    let module = module(
-        r#"(func (export "seamgate:policy/around-tool@0.1.0#decide") (param i32) (result i32) (i32.const 64))"#,
-    );
-    let guest = component(&module, "only-around-tool");
-    insta::assert_snapshot!(error_at(guest, Tier::Trusted), @"
-    policy `guest`: it exports `around-tool`, and this program asks no policy there
-    hint: an agent that calls its hooks runs its tools itself, so nothing can be put around them; build the policy without this export
-    ");
 }
 
 #[test]
@@ -240,6 +230,31 @@ fn an_import_that_is_not_granted_is_refused_by_name() {
     policy `guest`: it imports `seamgate:policy/clock@0.1.0`, which is not granted
     hint: no grant for it exists; build the policy without it
     ");
+}
+
+#[test]
+fn state_without_its_grant_is_refused_with_the_line_to_add() {
+    let wit = tempfile::tempdir().expect("a folder");
+    let changed = changed_wit(
+        wit.path(),
+        "world only-pre-tool {",
+        "world only-pre-tool {\n    include with-state;",
+    );
+    let module = format!(
+        r#"(module
+            (import "wasi:keyvalue/store@0.2.0-draft2" "open" (func $open (param i32 i32 i32)))
+            {PRELUDE}
+            (func (export "seamgate:policy/pre-tool@0.1.0#decide") (param i32) (result i32)
+                (call $open (i32.const 0) (i32.const 0) (i32.const 1024)) (i32.const 64)))"#
+    );
+    let guest = component_against(&changed, &module, "only-pre-tool");
+    insta::assert_snapshot!(error(guest.clone()), @r#"
+    policy `guest`: it imports `wasi:keyvalue/store@0.2.0-draft2`, which is not granted
+    hint: if this policy may have it, write `grants = { state = "memory" }` into its entry
+    "#);
+    let mut granted = spec("guest", guest);
+    granted.grants.state = Some(StateGrant::Memory);
+    load(&granted).expect("it was granted");
 }
 
 #[test]

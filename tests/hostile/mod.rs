@@ -1,14 +1,16 @@
 //! Guests that try to do harm. Each fails its own decision and nothing more.
 
+mod around;
 mod limits;
 mod loading;
+mod state;
 
 use std::sync::Arc;
 
 use seamgate::seams::{Agent, PreTool, ToolCall, VerdictRank};
 use seamgate::{
-    Asked, Compiler, ComponentSource, EngineProfile, Json, Limits, Policy, PolicySpec, Runtime,
-    Sandbox, Tier,
+    Asked, Compiler, ComponentSource, EngineProfile, Grants, Json, Limits, Policy, PolicySpec,
+    Runtime, Sandbox, Tier,
 };
 
 /// A sandbox as a server has it, and as a hook has it: everything here has to hold in both.
@@ -24,6 +26,7 @@ fn spec(name: &str, component: Vec<u8>) -> PolicySpec {
         tier: Tier::Untrusted,
         tools: None,
         settings: Vec::new(),
+        grants: Grants::none(),
         limits: Limits::default(),
     }
 }

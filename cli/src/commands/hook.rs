@@ -14,7 +14,7 @@ use seamgate_bridges::{Dialect, Event, HookAnswer};
 
 use crate::arguments::ConfigArguments;
 use crate::printer::{Printer, error_text};
-use crate::setup;
+use crate::setup::{self, Unfit};
 
 /// How much an event may have, in bytes. Agents send whole files as arguments, not more.
 const MAX_EVENT_BYTES: u64 = 64 << 20;
@@ -67,6 +67,7 @@ fn read_payload() -> Result<String> {
 
 async fn decide(event: &Event, arguments: &ConfigArguments) -> Result<HookAnswer> {
     let config = setup::config(arguments)?;
+    Unfit::check_one_event(&config.policies)?;
     let sandbox = setup::sandbox(EngineProfile::OneShot)?;
     let runtime =
         setup::runtime_for(&sandbox, &config.policies, config.evaluate, event.seams()).await?;

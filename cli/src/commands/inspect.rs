@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use seamgate::seams::SeamName;
 use seamgate::{ComponentSource, EngineProfile, Inspection, Tier};
 use serde_json::json;
 
@@ -28,6 +29,7 @@ pub(crate) fn run(printer: &mut Printer, file: &Path, json: bool) -> Result<Exit
             "exports": inspection.exports,
             "other-exports": inspection.other_exports,
             "imports": inspection.imports,
+            "grants": inspection.needs(),
             "tier": tier(&inspection),
             "loads": loads(&inspection, &name).is_ok(),
         }))?;
@@ -40,6 +42,11 @@ pub(crate) fn run(printer: &mut Printer, file: &Path, json: bool) -> Result<Exit
         .exports
         .iter()
         .map(|export| match export.tier() {
+            Tier::Trusted if export.seam() == SeamName::AroundTool.as_str() => format!(
+                "{} (trusted only, version {}; asked by programs that run tools, not by `seamgate hook`)",
+                export.seam(),
+                export.version
+            ),
             Tier::Trusted if export.interface == export.seam() => {
                 format!(
                     "{} (trusted only, version {})",
@@ -67,10 +74,16 @@ pub(crate) fn run(printer: &mut Printer, file: &Path, json: bool) -> Result<Exit
         .iter()
         .map(|import| match import.as_str() {
             "wasi:config/store@0.2.0-rc.1" => format!("{import} (its own settings)"),
+            "wasi:keyvalue/store@0.2.0-draft2" => format!("{import} (its own state)"),
+            "seamgate:policy/next@0.1.0" => format!("{import} (the rest of a tool call)"),
             other => other.to_owned(),
         })
         .collect();
     printer.line(format_args!("  imports  {}", listed(&imports)))?;
+    let grants = inspection.needs();
+    if !grants.is_empty() {
+        printer.line(format_args!("  grants   {grants}"))?;
+    }
     printer.line(format_args!("  tier     {}", tier(&inspection)))?;
     match loads(&inspection, &name) {
         Ok(()) => printer.line(format_args!(
@@ -104,7 +117,7 @@ fn tier(inspection: &Inspection) -> Tier {
 }
 
 fn loads(inspection: &Inspection, name: &str) -> Result<(), seamgate::LoadError> {
-    inspection.check(name, tier(inspection))
+    inspection.check(name, tier(inspection), &inspection.needs())
 }
 
 fn listed(items: &[String]) -> String {

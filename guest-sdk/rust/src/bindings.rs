@@ -25,6 +25,12 @@ pub mod settings {
     pub use self::wasi::config::store;
 }
 
+/// What the policy keeps, in the host's hands.
+pub mod state {
+    wit_bindgen::generate!({ path: "../../wit", world: "with-state", generate_all });
+    pub use self::wasi::keyvalue::store;
+}
+
 /// Generates the module of one seam: its name and its world.
 macro_rules! seam {
     ($module:ident, $world:tt) => {

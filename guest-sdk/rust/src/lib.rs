@@ -29,7 +29,7 @@
 //! ```
 //!
 //! [`policy!`] lists the seams and takes settings; [`testing`] makes events for tests; [`settings`] says how the
-//! configuration's values become a Rust type. The types of events and decisions are those of the interfaces: plain
+//! configuration's values become a Rust type; [`state`] keeps values from one decision to the next. The types of events and decisions are those of the interfaces: plain
 //! structs and enums, with short constructors for the common decisions.
 
 #![warn(missing_docs)]
@@ -42,14 +42,16 @@ mod answer;
 pub mod bindings;
 mod decisions;
 mod events;
+mod next;
 mod policy;
 pub mod settings;
 pub mod shell;
+pub mod state;
 pub mod testing;
 
 #[doc(hidden)]
 pub use answer::{Answer, answer};
-pub use bindings::around_tool::{AroundToolDecision, Next, Substitute};
+pub use bindings::around_tool::{AroundToolDecision, Substitute};
 pub use bindings::guard::GuardDecision;
 pub use bindings::observe::Event;
 pub use bindings::permission_request::PermissionRequestDecision;
@@ -67,4 +69,6 @@ pub use bindings::trusted_pre_tool::{TrustedPreToolDecision, TrustedVerdict};
 pub use bindings::trusted_prompt_submit::{Admission, TrustedPromptSubmitDecision};
 pub use bindings::turn_stopping::{Turn, TurnStoppingDecision};
 pub use events::ValueError;
+pub use next::Next;
 pub use settings::SettingsError;
+pub use state::StateError;

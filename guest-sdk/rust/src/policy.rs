@@ -118,11 +118,11 @@ macro_rules! __decide {
             impl $crate::bindings::$seam::Guest for Policy {
                 fn decide(
                     event: $crate::$event
-                    $(, $next: &$crate::$next_type)?
+                    $(, $next: &$crate::bindings::$seam::$next_type)?
                 ) -> ::core::result::Result<$decision, ::std::string::String> {
                     $crate::answer::<$decision>(($function)(
                         &event
-                        $(, $next)?
+                        $(, &$crate::$next_type::lent($next))?
                         $(, &$crate::settings::read::<$settings>()?)?
                     ))
                 }

@@ -12,6 +12,8 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::Next;
 use crate::{
     Agent, CompactTrigger, Compaction, Event, FinishedCall, Outcome, Prompt, Session,
     SessionSource, SettingsError, Subagent, ToolCall, ToolError, Turn,
@@ -37,6 +39,18 @@ pub fn tool_call(tool: &str, arguments: Value) -> ToolCall {
         tool: tool.into(),
         arguments: arguments.to_string(),
         agent: agent(),
+    }
+}
+
+/// A failed outcome with this code.
+pub fn coded_outcome(code: &str) -> Outcome {
+    Outcome {
+        result: Err(ToolError {
+            message: format!("it failed with {code}"),
+            code: Some(code.into()),
+        }),
+        text: format!("it failed with {code}"),
+        blocks: None,
     }
 }
 
@@ -70,6 +84,24 @@ pub fn finished_call(call: ToolCall, value: Value) -> FinishedCall {
         call,
         outcome: outcome(value),
     }
+}
+
+/// The rest of a call's way, for a policy at `around-tool`: what the closure makes of each deadline, in milliseconds.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn next<'a>(rest: impl Fn(Option<u32>) -> Outcome + 'a) -> Next<'a> {
+    Next::closure(rest)
+}
+
+/// Empties the [state](crate::state) of this thread, which takes values again.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn clear_state() {
+    crate::state::store::clear();
+}
+
+/// Makes the [state](crate::state) of this thread refuse every value from here on, as one that is full does.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn refuse_state(reason: &str) {
+    crate::state::store::refuse(reason);
 }
 
 /// A prompt of one block of text.

@@ -3,28 +3,31 @@
 #[cfg(test)]
 mod tests;
 
-use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::contained::contain_async;
 use crate::failure::{Failure, FailureCode, HookName};
-use crate::hook::{Deciding, Hook, Listener, Next};
+use crate::hook::{Hook, Listener, Next};
+use crate::pipeline::{AroundEntry, AroundTool};
 use crate::sandbox::Policy;
 use crate::seams::{
-    Described, Guard, Observe, PermissionRequest, PostTool, PreCompact, PreTool, PromptSubmit,
-    RewriteInput, Seam, SessionStart, SubagentStart, SubagentStop, ToolResult, TurnStopping,
+    Attributed, Described, Guard, Observe, PermissionRequest, PostTool, PreCompact, PreTool,
+    PromptSubmit, RewriteInput, Seam, SeamName, SessionStart, SubagentStart, SubagentStop,
+    ToolResult, TurnStopping,
 };
+use crate::stop::Stop;
 
 /// Hooks at their seams, in the order in which they were added.
 ///
-/// Made once, then asked from any number of tasks.
-#[derive(Default)]
+/// Made once, then asked from any number of tasks. A clone has the same hooks, so that a changed set of them costs no more
+/// than what changed.
+#[derive(Clone, Default)]
 pub struct Runtime {
     chains: Chains,
+    around: Vec<AroundEntry>,
     evaluate: Evaluate,
 }
 
@@ -48,16 +51,36 @@ pub enum Entry<S: Seam> {
         /// The name its answers are stamped with.
         name: HookName,
         /// The hook.
-        hook: Box<dyn Hook<S>>,
+        hook: Arc<dyn Hook<S>>,
     },
 }
 
 impl<S: Seam> Entry<S> {
-    /// Whether the hook is asked about this tool. An event without a tool goes to everybody.
-    fn wants(&self, tool: Option<&str>) -> bool {
-        match (self, tool) {
-            (Self::Policy(policy), Some(tool)) => policy.wants(tool),
-            _ => true,
+    fn name(&self) -> &HookName {
+        match self {
+            Self::Policy(policy) => policy.name(),
+            Self::Native { name, .. } => name,
+        }
+    }
+
+    /// Whether the hook is asked about this event. A policy is set up for certain tools or for all, and an event without a
+    /// tool goes to every policy.
+    fn wants(&self, event: &S::Event) -> bool {
+        match self {
+            Self::Policy(policy) => S::tool(event).is_none_or(|tool| policy.wants(tool)),
+            Self::Native { hook, .. } => hook.concerns(event),
+        }
+    }
+}
+
+impl<S: Seam> Clone for Entry<S> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Policy(policy) => Self::Policy(policy.clone()),
+            Self::Native { name, hook } => Self::Native {
+                name: name.clone(),
+                hook: hook.clone(),
+            },
         }
     }
 }
@@ -78,7 +101,7 @@ pub trait Chained: Sized {
 macro_rules! chains {
     ($($field:ident: $seam:ident),* $(,)?) => {
         /// The chain of each seam.
-        #[derive(Default)]
+        #[derive(Clone, Default)]
         pub struct Chains {
             $($field: Vec<Entry<$seam>>,)*
         }
@@ -91,6 +114,10 @@ macro_rules! chains {
                         self.$field.push(Entry::Policy(policy.clone()));
                     }
                 )*
+            }
+
+            fn remove(&mut self, name: &HookName) {
+                $(self.$field.retain(|entry| entry.name() != name);)*
             }
         }
 
@@ -130,6 +157,8 @@ pub struct Asked<S: Seam> {
     /// The folded decision; or the failure that closes the seam, where a hook could not decide and no other hook denied
     /// anyway. At a notice a failure closes nothing, and is among the answers only.
     pub decision: Result<S::Folded, Failure>,
+    /// Whoever wants the agent to stop altogether. It outranks the decision.
+    pub stop: Option<Stop>,
     /// What each hook that was asked said, in order.
     pub answers: Vec<Answer>,
     /// How long it took altogether.
@@ -160,9 +189,31 @@ impl Runtime {
     }
 
     /// Adds a policy after all hooks that are there, at every seam that it exports.
-    pub fn policy(&mut self, policy: Policy) -> &mut Self {
-        self.chains.subscribe(&Arc::new(policy));
+    pub fn policy(&mut self, policy: impl Into<Arc<Policy>>) -> &mut Self {
+        let policy = policy.into();
+        self.chains.subscribe(&policy);
+        if policy.exports(SeamName::AroundTool) {
+            self.around.push(AroundEntry::Policy(policy));
+        }
         self
+    }
+
+    /// Adds a native hook around tools, inside all that are there.
+    pub fn around(
+        &mut self,
+        name: impl Into<HookName>,
+        hook: impl AroundTool + 'static,
+    ) -> &mut Self {
+        self.around.push(AroundEntry::Native {
+            name: name.into(),
+            hook: Arc::new(hook),
+        });
+        self
+    }
+
+    /// The hooks around tools, the outermost first.
+    pub(crate) fn around_tools(&self) -> &[AroundEntry] {
+        &self.around
     }
 
     /// Adds a native hook after all hooks that are there.
@@ -173,8 +224,30 @@ impl Runtime {
     ) -> &mut Self {
         S::chain_mut(&mut self.chains).push(Entry::Native {
             name: name.into(),
-            hook: Box::new(hook),
+            hook: Arc::new(hook),
         });
+        self
+    }
+
+    /// Adds a native hook before all hooks that are there.
+    pub fn hook_first<S: Seam>(
+        &mut self,
+        name: impl Into<HookName>,
+        hook: impl Hook<S> + 'static,
+    ) -> &mut Self {
+        let entry = Entry::Native {
+            name: name.into(),
+            hook: Arc::new(hook),
+        };
+        S::chain_mut(&mut self.chains).insert(0, entry);
+        self
+    }
+
+    /// Takes every hook of this name away, from every seam.
+    pub fn remove(&mut self, name: impl Into<HookName>) -> &mut Self {
+        let name = name.into();
+        self.chains.remove(&name);
+        self.around.retain(|entry| entry.name() != &name);
         self
     }
 
@@ -187,20 +260,43 @@ impl Runtime {
         self.hook::<S>(name, Listener(decide))
     }
 
+    /// Whether a seam has hooks at all. Where it has none, nobody needs to put its event together.
+    pub fn has<S: Seam>(&self) -> bool {
+        !S::chain(&self.chains).is_empty()
+    }
+
     /// Asks the hooks of a seam about an event, and folds what they say.
     pub async fn ask<S: Seam>(&self, event: &S::Event) -> Asked<S> {
         let started = Instant::now();
         let record = Record::default();
-        let rest = Rest {
+        let decision = self.rest::<S>(&record).ask(event).await;
+        record.finish(decision, started)
+    }
+
+    /// The same, and no longer than that. A hook that has not answered by then could not decide: gates and transforms
+    /// close, and a notice goes without what it would have said.
+    ///
+    /// Policies have a limit each; this one is for native hooks, and for all of them together.
+    pub async fn ask_within<S: Seam>(&self, event: &S::Event, limit: Duration) -> Asked<S> {
+        let started = Instant::now();
+        let record = Record::default();
+        let answered = tokio::time::timeout(limit, self.rest::<S>(&record).ask(event)).await;
+        let decision = answered.unwrap_or_else(|_| {
+            let failure = record.give_up::<S>(limit);
+            if S::NAME.kind().fails_closed() {
+                Err(failure)
+            } else {
+                Ok(S::Folded::default())
+            }
+        });
+        record.finish(decision, started)
+    }
+
+    fn rest<'a, S: Seam>(&'a self, record: &'a Record) -> Rest<'a, S> {
+        Rest {
             entries: S::chain(&self.chains),
             evaluate: self.evaluate,
-            record: &record,
-        };
-        let decision = rest.ask(event).await;
-        Asked {
-            decision,
-            answers: record.finish(),
-            elapsed: started.elapsed(),
+            record,
         }
     }
 }
@@ -213,66 +309,70 @@ pub struct Rest<'a, S: Seam> {
 }
 
 impl<'a, S: Seam> Rest<'a, S> {
-    /// Asks these hooks. Policies are asked one after another, each for itself; the first native hook is handed what comes
-    /// after it.
+    pub(crate) fn record(&self) -> &'a Record {
+        self.record
+    }
+
+    /// Asks these hooks, one after another.
     ///
-    /// A policy that could not decide closes the seam, but the others are asked all the same: one that denies gives the
-    /// model a reason it can use, which a failure does not.
+    /// A policy answers for itself. A native hook is handed what comes after it where the seam is a
+    /// [waterfall](crate::seams::SeamName::is_waterfall), and else answers for itself too. A hook that could not decide
+    /// closes the seam, but the others are asked all the same: one that denies gives the model a reason it can use, which a
+    /// failure does not.
     pub(crate) async fn ask(self, event: &S::Event) -> Result<S::Folded, Failure> {
         let mut folded = S::Folded::default();
         let mut failure = None;
         let mut advanced: Option<S::Event> = None;
         let mut wire: Option<S::Wire> = None;
-        let tool = S::tool(event);
         for (position, entry) in self.entries.iter().enumerate() {
-            if !entry.wants(tool) {
+            let event = advanced.as_ref().unwrap_or(event);
+            if !entry.wants(event) {
                 continue;
             }
-            let event = advanced.as_ref().unwrap_or(event);
-            match entry {
+            let place = self.record.begin(entry.name());
+            let mut holds_rest = false;
+            let said = match entry {
                 Entry::Policy(policy) => {
-                    let place = self.record.begin(policy.name());
                     let wire_event = wire.get_or_insert_with(|| S::to_wire(event));
-                    let said = policy
+                    policy
                         .decide::<S>(wire_event)
                         .await
-                        .map(|decision| S::lift(policy.name(), decision));
-                    self.record.end::<S>(place, &said);
-                    match said {
-                        Ok(own) => {
-                            if let Some(rewritten) = S::advance(event, &own) {
-                                advanced = Some(rewritten);
-                                wire = None;
-                            }
-                            folded = S::combine(folded, own);
-                        }
-                        Err(problem) => failure = failure.or(Some(problem)),
-                    }
-                    if S::closes(&folded) && self.evaluate == Evaluate::Decisive {
-                        break;
-                    }
+                        .map(|decision| S::lift(policy.name(), decision))
                 }
                 Entry::Native { name, hook } => {
-                    let place = self.record.begin(name);
+                    holds_rest = S::NAME.is_waterfall();
+                    let entries = if holds_rest {
+                        &self.entries[position + 1..]
+                    } else {
+                        &[]
+                    };
                     let next = Next {
                         hook: name.clone(),
-                        rest: Rest {
-                            entries: &self.entries[position + 1..],
-                            ..self
-                        },
+                        rest: Rest { entries, ..self },
                     };
-                    let said = CatchPanic::<S> {
-                        hook: name,
-                        deciding: start(hook.as_ref(), event, next),
-                    }
-                    .await;
-                    self.record.end::<S>(place, &said);
-                    match said {
-                        Ok(rest) => folded = S::combine(folded, rest),
-                        Err(problem) => failure = failure.or(Some(problem)),
-                    }
-                    break;
+                    let decided = contain_async(|| hook.decide(event, next)).await;
+                    decided.unwrap_or_else(|message| {
+                        Err(Failure {
+                            hook: name.clone(),
+                            code: FailureCode::Panic,
+                            message,
+                        })
+                    })
                 }
+            };
+            self.record.end::<S>(place, &said);
+            match said {
+                Ok(own) => {
+                    if !holds_rest && let Some(rewritten) = S::advance(event, &own) {
+                        advanced = Some(rewritten);
+                        wire = None;
+                    }
+                    folded = S::combine(folded, own);
+                }
+                Err(problem) => failure = failure.or(Some(problem)),
+            }
+            if holds_rest || S::closes(&folded) && self.evaluate == Evaluate::Decisive {
+                break;
             }
         }
         match failure {
@@ -292,12 +392,27 @@ impl<S: Seam> Copy for Rest<'_, S> {}
 
 /// What each hook said, while a seam is being asked.
 #[derive(Default)]
-struct Record(Mutex<Vec<(Answer, Instant)>>);
+pub(crate) struct Record(Mutex<Recorded>);
+
+#[derive(Default)]
+struct Recorded {
+    answers: Vec<Recording>,
+    stops: Vec<Attributed>,
+}
+
+struct Recording {
+    answer: Answer,
+    started: Instant,
+    answered: bool,
+}
 
 impl Record {
+    fn lock(&self) -> MutexGuard<'_, Recorded> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A hook is about to be asked. Until [`Record::end`] it counts as one that never answered.
     fn begin(&self, hook: &HookName) -> usize {
-        let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let unanswered = Answer {
             hook: hook.clone(),
             said: Err(Failure {
@@ -307,73 +422,64 @@ impl Record {
             }),
             elapsed: Duration::ZERO,
         };
-        answers.push((unanswered, Instant::now()));
-        answers.len() - 1
+        let mut recorded = self.lock();
+        recorded.answers.push(Recording {
+            answer: unanswered,
+            started: Instant::now(),
+            answered: false,
+        });
+        recorded.answers.len() - 1
     }
 
     fn end<S: Seam>(&self, place: usize, said: &Result<S::Folded, Failure>) {
-        let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((answer, started)) = answers.get_mut(place) {
-            answer.elapsed = started.elapsed();
-            answer.said = match said {
+        if let Some(recording) = self.lock().answers.get_mut(place) {
+            recording.answered = true;
+            recording.answer.elapsed = recording.started.elapsed();
+            recording.answer.said = match said {
                 Ok(folded) => Ok(S::describe(folded)),
                 Err(failure) => Err(failure.clone()),
             };
         }
     }
 
-    fn finish(self) -> Vec<Answer> {
-        self.0
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .into_iter()
-            .map(|(answer, _)| answer)
-            .collect()
+    /// A hook wants the agent to stop altogether.
+    pub(crate) fn stop(&self, hook: &HookName, reason: String) {
+        self.lock().stops.push(Attributed::new(hook, reason));
     }
-}
 
-/// Starts a native hook. One that panics before its first await has failed like any other.
-fn start<'a, S: Seam>(
-    hook: &'a dyn Hook<S>,
-    event: &'a S::Event,
-    next: Next<'a, S>,
-) -> Result<Deciding<'a, S>, String> {
-    std::panic::catch_unwind(AssertUnwindSafe(|| hook.decide(event, next))).map_err(panic_message)
-}
-
-/// A native hook's decision, with a panic turned into a failure.
-struct CatchPanic<'a, S: Seam> {
-    hook: &'a HookName,
-    deciding: Result<Deciding<'a, S>, String>,
-}
-
-impl<S: Seam> Future for CatchPanic<'_, S> {
-    type Output = Result<S::Folded, Failure>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let polled = match &mut self.deciding {
-            Ok(deciding) => {
-                std::panic::catch_unwind(AssertUnwindSafe(|| deciding.as_mut().poll(context)))
-                    .map_err(panic_message)
-            }
-            Err(message) => Err(std::mem::take(message)),
+    /// Nobody is waited for any longer. The last hook that was asked is the one that the others wait for too.
+    fn give_up<S: Seam>(&self, limit: Duration) -> Failure {
+        let mut recorded = self.lock();
+        let late = recorded
+            .answers
+            .iter_mut()
+            .rfind(|recording| !recording.answered);
+        let failure = Failure {
+            // Something is waited for, so there is a hook; if there were none, the seam would still close.
+            hook: late.as_ref().map_or_else(
+                || S::NAME.as_str().into(),
+                |recording| recording.answer.hook.clone(),
+            ),
+            code: FailureCode::Timeout,
+            message: format!("it had not answered after {} ms", limit.as_millis()),
         };
-        polled.unwrap_or_else(|message| {
-            Poll::Ready(Err(Failure {
-                hook: self.hook.clone(),
-                code: FailureCode::Panic,
-                message,
-            }))
-        })
+        if let Some(recording) = late {
+            recording.answer.said = Err(failure.clone());
+        }
+        failure
     }
-}
 
-fn panic_message(panic: Box<dyn std::any::Any + Send>) -> String {
-    match panic.downcast::<String>() {
-        Ok(message) => *message,
-        Err(panic) => panic
-            .downcast_ref::<&str>()
-            .map_or("it panicked", |message| message)
-            .to_owned(),
+    fn finish<S: Seam>(self, decision: Result<S::Folded, Failure>, started: Instant) -> Asked<S> {
+        let recorded = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Asked {
+            decision,
+            stop: Stop::of(recorded.stops),
+            answers: recorded
+                .answers
+                .into_iter()
+                .map(|recording| recording.answer)
+                .collect(),
+            elapsed: started.elapsed(),
+        }
     }
 }

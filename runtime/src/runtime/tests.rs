@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
+use crate::hook::Deciding;
 use crate::json::Json;
 use crate::seams::{
-    Agent, PreToolDecision, PreToolFold, RewriteInputDecision, Session, SessionSource, ToolCall,
-    Verdict, VerdictRank,
+    Agent, GuardDecision, PreToolDecision, PreToolFold, RewriteInputDecision, Session,
+    SessionSource, ToolCall, Verdict, VerdictRank,
 };
 
 fn call() -> ToolCall {
@@ -185,4 +186,133 @@ fn rewrites_chain_and_each_hook_sees_what_the_one_before_made() {
     let folded = ask::<RewriteInput>(&runtime, &call()).decision.unwrap();
     assert_eq!(folded.arguments().unwrap().text(), r#"["a","b"]"#);
     assert_eq!(folded.rewrites[0].hook.as_str(), "a");
+}
+
+#[test]
+fn guards_and_notices_hold_each_other_up_in_nothing() {
+    fn alone<'a, S: Seam>(_: &'a S::Event, _: Next<'a, S>) -> Deciding<'a, S> {
+        Box::pin(async { Ok(S::Folded::default()) })
+    }
+    let mut runtime = Runtime::new();
+    runtime
+        .hook::<Guard>("alone", Wrapper(alone::<Guard>))
+        .listener::<Guard>("later", |_| GuardDecision::Deny("no".to_owned()));
+    let folded = ask::<Guard>(&runtime, &call()).decision.unwrap();
+    assert_eq!(folded.denials[0].hook.as_str(), "later");
+
+    let session = Session {
+        agent: Agent::default(),
+        source: SessionSource::Startup,
+    };
+    let mut runtime = Runtime::new();
+    runtime
+        .listener::<SessionStart>("broken", |_| panic!("oh"))
+        .hook::<SessionStart>("alone", Wrapper(alone::<SessionStart>))
+        .listener::<SessionStart>("later", |_| vec!["told".to_owned()]);
+    let asked = ask::<SessionStart>(&runtime, &session);
+    assert_eq!(asked.decision.unwrap().contexts[0].text, "told");
+    assert_eq!(asked.answers.len(), 3);
+}
+
+#[test]
+fn a_guard_that_fails_does_not_hide_a_denial() {
+    let mut runtime = Runtime::new();
+    runtime
+        .listener::<Guard>("broken", |_| panic!("oh"))
+        .listener::<Guard>("later", |_| GuardDecision::Deny("no".to_owned()));
+    let folded = ask::<Guard>(&runtime, &call()).decision.unwrap();
+    assert_eq!(folded.denials[0].text, "no");
+}
+
+/// The law of the fold as it is asked: of any hooks in any order, with failures and stops among them.
+mod law {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Debug, Clone)]
+    struct Says {
+        verdict: Option<Verdict>,
+        stop: bool,
+    }
+
+    impl Hook<PreTool> for Says {
+        fn decide<'a>(
+            &'a self,
+            call: &'a ToolCall,
+            next: Next<'a, PreTool>,
+        ) -> Deciding<'a, PreTool> {
+            Box::pin(async move {
+                if self.stop {
+                    next.stop("enough");
+                }
+                let verdict = self.verdict.clone().unwrap_or_else(|| panic!("oh"));
+                let own = PreTool::lift(next.hook(), verdict.into());
+                if PreTool::closes(&own) {
+                    return Ok(own);
+                }
+                Ok(PreTool::combine(own, next.run(call).await?))
+            })
+        }
+    }
+
+    fn says() -> impl Strategy<Value = Says> {
+        let verdict = prop_oneof![
+            Just(None),
+            Just(Some(Verdict::Abstain)),
+            Just(Some(Verdict::Allow)),
+            Just(Some(Verdict::Ask("sure?".to_owned()))),
+            Just(Some(Verdict::Deny("no".to_owned()))),
+        ];
+        (verdict, any::<bool>()).prop_map(|(verdict, stop)| Says { verdict, stop })
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_but_a_denial_outlives_a_failure_and_nothing_a_stop(said in vec(says(), 0..6)) {
+            let mut runtime = Runtime::new();
+            for (number, says) in said.iter().enumerate() {
+                runtime.hook::<PreTool>(format!("hook-{number}"), says.clone());
+            }
+            let asked = ask::<PreTool>(&runtime, &call());
+            let reached = &said[..asked.answers.len()];
+            // Whoever was not reached came after a denial or a failure.
+            if reached.len() < said.len() {
+                let last = reached.last().unwrap();
+                prop_assert!(matches!(last.verdict, None | Some(Verdict::Deny(_))));
+            }
+            let failed = reached.iter().any(|says| says.verdict.is_none());
+            match &asked.decision {
+                Ok(folded) => {
+                    prop_assert!(!failed || folded.verdict == VerdictRank::Deny);
+                    let strictest = reached
+                        .iter()
+                        .filter_map(|says| says.verdict.clone())
+                        .map(|verdict| PreTool::lift(&"x".into(), verdict.into()).verdict)
+                        .max();
+                    prop_assert_eq!(folded.verdict, strictest.unwrap_or_default());
+                }
+                Err(_) => prop_assert!(failed),
+            }
+            let stops = reached.iter().filter(|says| says.stop).count();
+            prop_assert_eq!(asked.stop.map_or(0, |stop| stop.by().len()), stops);
+        }
+
+        #[test]
+        fn asking_everybody_is_no_weaker_than_ending_early(said in vec(says(), 0..6)) {
+            let verdicts: Vec<Verdict> = said.into_iter().filter_map(|says| says.verdict).collect();
+            let decided = |evaluate| {
+                let mut runtime = Runtime::new();
+                runtime.evaluate(evaluate);
+                for (number, verdict) in verdicts.iter().cloned().enumerate() {
+                    runtime.listener::<PreTool>(format!("hook-{number}"), move |_| verdict.clone().into());
+                }
+                ask::<PreTool>(&runtime, &call()).decision.unwrap()
+            };
+            let (early, all) = (decided(Evaluate::Decisive), decided(Evaluate::All));
+            prop_assert_eq!(early.verdict, all.verdict);
+            prop_assert_eq!(&early.reasons[..], &all.reasons[..early.reasons.len()]);
+        }
+    }
 }

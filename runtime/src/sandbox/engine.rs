@@ -44,7 +44,8 @@ pub struct Sandbox(pub(crate) Arc<Shared>);
 
 pub(crate) struct Shared {
     pub(crate) engine: Engine,
-    /// What a policy may import, whatever its tier: its settings.
+    /// What a policy may import: its settings, at `around-tool` the rest of the way, and what there are grants for. Whether it
+    /// has the grant is checked when it is loaded.
     pub(crate) linker: Linker<State>,
     pub(crate) compiler: Compiler,
     pub(crate) cache: Option<ArtifactCache>,
@@ -52,6 +53,9 @@ pub(crate) struct Shared {
     pub(crate) components: Mutex<HashMap<Digest, Component>>,
     /// As many permits as the pool has places, so that a full pool means waiting and not failing.
     pub(crate) places: Semaphore,
+    /// The places of these that policies around tools may hold. They hold them for as long as a tool runs, so some are
+    /// always left for gates.
+    pub(crate) places_around: Arc<Semaphore>,
 }
 
 impl Sandbox {
@@ -75,6 +79,8 @@ impl Sandbox {
         start_ticking(&engine)?;
         let mut linker = Linker::new(&engine);
         wire::config::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+        wire::next::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
+        wire::keyvalue::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)?;
         Ok(Self(Arc::new(Shared {
             engine,
             linker,
@@ -82,6 +88,7 @@ impl Sandbox {
             cache: cache.map(ArtifactCache::new),
             components: Mutex::default(),
             places: Semaphore::new(POOL as usize),
+            places_around: Arc::new(Semaphore::new(POOL as usize / 2)),
         })))
     }
 }

@@ -7,6 +7,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 use wasmtime::component::types::ComponentItem;
 
+use super::grants::Grants;
 use super::load_error::LoadError;
 use super::wire;
 use crate::seams::SeamName;
@@ -113,11 +114,19 @@ impl Inspection {
             .any(|export| export.seam() == seam.as_str())
     }
 
+    /// The grants without which it is not loaded.
+    pub fn needs(&self) -> Grants {
+        self.imports
+            .iter()
+            .filter_map(|import| Grants::needed_for(import))
+            .fold(Grants::none(), Grants::and)
+    }
+
     /// Checks it against a tier and what is granted.
     ///
     /// # Errors
     /// Says which export or import keeps it from being loaded.
-    pub fn check(&self, policy: &str, tier: Tier) -> Result<(), LoadError> {
+    pub fn check(&self, policy: &str, tier: Tier, grants: &Grants) -> Result<(), LoadError> {
         if self.exports.is_empty() {
             let exports = if self.other_exports.is_empty() {
                 "nothing".to_owned()
@@ -143,12 +152,6 @@ impl Inspection {
                     },
                 });
             }
-            if export.interface == SeamName::AroundTool.as_str() {
-                return Err(LoadError::NotAsked {
-                    policy: policy.to_owned(),
-                    interface: export.interface.clone(),
-                });
-            }
             if export.tier() == Tier::Trusted && tier == Tier::Untrusted {
                 return Err(LoadError::Tier {
                     policy: policy.to_owned(),
@@ -169,7 +172,8 @@ impl Inspection {
             }
         }
         for import in &self.imports {
-            if !granted(import) {
+            let lent = import == NEXT && self.exports(SeamName::AroundTool);
+            if import != SETTINGS && !lent && !grants.cover(import) {
                 return Err(LoadError::Import {
                     policy: policy.to_owned(),
                     import: import.clone(),
@@ -180,10 +184,11 @@ impl Inspection {
     }
 }
 
-/// What a policy may import without a grant: its own settings.
-fn granted(import: &str) -> bool {
-    import == "wasi:config/store@0.2.0-rc.1"
-}
+/// What a policy at `around-tool` is lent. It gives no right beyond that seam.
+const NEXT: &str = "seamgate:policy/next@0.1.0";
+
+/// What every policy may import: its own settings.
+const SETTINGS: &str = "wasi:config/store@0.2.0-rc.1";
 
 /// `package:name/interface@version` in its parts.
 fn split(name: &str) -> Option<(&str, &str, &str)> {

@@ -1,4 +1,5 @@
-//! What one decision may use up. Every limit holds for one call of one policy.
+//! What one decision may use up, and what a policy may keep. Every limit holds for one call of one policy, but for those of its
+//! state.
 
 use std::time::Duration;
 
@@ -17,6 +18,9 @@ pub(crate) const STACK_BYTES: usize = 512 << 10;
 /// The largest memory any policy can be given, in bytes. The pool reserves address space for it.
 pub const MAX_MEMORY_BYTES: usize = 256 << 20;
 
+/// The longest time any policy can be given. Nobody waits longer for a gate, and the clock can count it.
+const MAX_WALL: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The limits of one policy.
 ///
 /// The defaults suit a gate that a person waits at. What a policy hits is told by the [failure](FailureCode) of its decision.
@@ -24,7 +28,7 @@ pub const MAX_MEMORY_BYTES: usize = 256 << 20;
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
     /// Wall-clock time, in milliseconds, with everything: making the instance, the call, time spent waiting inside the
-    /// host. Default 1,000. At the limit: `TIMEOUT`.
+    /// host. Default 1,000, at most a day. At the limit: `TIMEOUT`.
     pub wall_ms: u64,
     /// Time spent computing inside the guest, in milliseconds, exact to 5. Default 200, which is a thousand times
     /// what a small policy needs. At the limit: `CPU`.
@@ -39,6 +43,11 @@ pub struct Limits {
     /// Size of the decision with its reasons and contexts, in bytes as it crosses the boundary. Default 256 KiB. At the
     /// limit: `OVERSIZE`.
     pub decision_bytes: usize,
+    /// What the policy may keep, in bytes over all keys and values. Default 1 MiB. At the limit: the policy is told that its
+    /// value was not kept, and nothing has changed.
+    pub state_bytes: usize,
+    /// How many keys it may keep. Default 1,000. At the limit: as with `state-bytes`.
+    pub state_keys: usize,
 }
 
 impl Default for Limits {
@@ -50,13 +59,15 @@ impl Default for Limits {
             table_elements: 20_000,
             instances: 50,
             decision_bytes: 256 << 10,
+            state_bytes: 1 << 20,
+            state_keys: 1_000,
         }
     }
 }
 
 impl Limits {
     pub(crate) fn wall(&self) -> Duration {
-        Duration::from_millis(self.wall_ms)
+        Duration::from_millis(self.wall_ms).min(MAX_WALL)
     }
 
     /// The CPU limit in ticks, rounded up, and never none.

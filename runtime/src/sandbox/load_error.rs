@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::artifact::CacheError;
+use super::grants::Grants;
 use super::inspect::Tier;
 
 /// Why a policy could not be loaded.
@@ -82,14 +83,6 @@ pub enum LoadError {
         interface: String,
         /// The tier the configuration gives it.
         tier: Tier,
-    },
-    /// It exports a seam at which this program asks nobody.
-    #[error("policy `{policy}`: it exports `{interface}`, and this program asks no policy there")]
-    NotAsked {
-        /// The policy's name.
-        policy: String,
-        /// The interface.
-        interface: String,
     },
     /// It exports a seam in both of its forms.
     #[error("policy `{policy}`: it exports both `{seam}` and `trusted-{seam}`")]
@@ -172,15 +165,13 @@ impl LoadError {
                 "if you trust this policy to allow, rewrite and replace, write `tier = \"trusted\"` into its entry"
                     .to_owned()
             }
-            Self::NotAsked { .. } => {
-                "an agent that calls its hooks runs its tools itself, so nothing can be put around them; build the policy \
-                 without this export"
-                    .to_owned()
-            }
             Self::BothForms { .. } => "export the seam in one form only".to_owned(),
             Self::Import { import, .. } if import.starts_with("wasi:cli/") || import.starts_with("wasi:io/") => {
                 "a policy that needs no rights builds for `wasm32-unknown-unknown`, where the standard library asks for none"
                     .to_owned()
+            }
+            Self::Import { import, .. } if let Some(grants) = Grants::needed_for(import) => {
+                format!("if this policy may have it, write `grants = {grants}` into its entry")
             }
             Self::Import { .. } => "no grant for it exists; build the policy without it".to_owned(),
             Self::Mismatch { .. } => {

@@ -1,27 +1,34 @@
 //! The sandbox: policies as WebAssembly components, one fresh instance for each decision, no rights unless granted.
 //!
 //! The way of a policy: [`artifact`] finds its compiled code or has it made by [`compile`]; [`inspect`] reads from its type
-//! what it exports and imports; [`policy`] checks that against its tier, links it, tries one instance, and from then on
-//! makes an instance for each decision, under [`limits`].
+//! what it exports and imports; [`policy`] checks that against its tier and its [`grants`], links it, tries one instance, and
+//! from then on makes an instance for each decision, under [`limits`]. What outlives an instance is in [`state`].
 
+mod around;
 mod artifact;
 mod compile;
+mod component;
 mod engine;
+mod grants;
 mod inspect;
 mod limits;
 mod load_error;
 mod policy;
+mod state;
 pub(crate) mod wire;
 
 use std::future::Future;
 
+pub(crate) use around::{AroundFailure, PolicyAround};
 pub use artifact::{CacheError, Digest};
 pub use compile::{Compiler, compile_component};
+pub use component::ComponentSource;
 pub use engine::{EngineProfile, Sandbox, WASMTIME_VERSION};
+pub use grants::{Grants, StateGrant};
 pub use inspect::{Export, Inspection, Tier};
 pub use limits::Limits;
 pub use load_error::LoadError;
-pub use policy::{ComponentSource, Policy, PolicySpec};
+pub use policy::{Policy, PolicySpec};
 
 use crate::json::Json;
 use crate::seams::Seam;

@@ -1,25 +1,24 @@
 //! A policy that is loaded, and the way of one decision through it.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use wasmtime::component::{Component, InstancePre};
+use wasmtime::component::{Component, InstancePre, ResourceTable};
 use wasmtime::{Engine, Store, Trap, UpdateDeadline};
 
 use super::artifact::{ArtifactCache, Digest};
+use super::component::{ComponentSource, recognise};
 use super::engine::Sandbox;
+use super::grants::Grants;
 use super::inspect::{Inspection, Tier};
 use super::limits::{LimitHit, Limits, Meter};
 use super::load_error::LoadError;
+use super::state::Memory;
 use super::{CallContext, wire};
 use crate::failure::{Failure, FailureCode, HookName};
 use crate::seams::Seam;
 
-/// The largest component that is read, in bytes. Interpreters compiled to WebAssembly have some 20 MiB.
-const MAX_COMPONENT_BYTES: u64 = 64 << 20;
-
-/// How many handles a guest may hold at once. Nothing that it may import has any.
+/// How many handles a guest may hold at once: `next`, and buckets of its state.
 const MAX_HANDLES: usize = 100;
 
 /// A policy as the configuration describes it.
@@ -35,80 +34,40 @@ pub struct PolicySpec {
     pub tools: Option<Vec<String>>,
     /// Its settings: a string as it is, anything else as JSON text.
     pub settings: Vec<(String, String)>,
-    /// What one of its decisions may use up.
+    /// What it may import beyond its settings.
+    pub grants: Grants,
+    /// What one of its decisions may use up, and what it may keep.
     pub limits: Limits,
 }
 
-/// Where a component is.
-#[derive(Debug, Clone)]
-pub enum ComponentSource {
-    /// In a file.
-    File(PathBuf),
-    /// In memory, with its digest.
-    Bytes {
-        /// The component.
-        bytes: Cow<'static, [u8]>,
-        /// The digest of these bytes. Compiled code is found by it.
-        digest: Digest,
-    },
-}
-
-impl ComponentSource {
-    /// A component in memory.
-    pub fn bytes(bytes: impl Into<Cow<'static, [u8]>>) -> Self {
-        let bytes = bytes.into();
-        let digest = Digest::of(&bytes);
-        Self::Bytes { bytes, digest }
-    }
-
-    /// Its bytes and their digest.
-    ///
-    /// # Errors
-    /// The file can't be read, or is too large.
-    pub fn read(&self, policy: &str) -> Result<(Cow<'_, [u8]>, Digest), LoadError> {
-        match self {
-            Self::Bytes { bytes, digest } => Ok((Cow::Borrowed(bytes), *digest)),
-            Self::File(path) => {
-                let failed = |source| LoadError::Read {
-                    policy: policy.to_owned(),
-                    path: path.clone(),
-                    source,
-                };
-                let size = std::fs::metadata(path).map_err(failed)?.len();
-                if size > MAX_COMPONENT_BYTES {
-                    return Err(LoadError::TooLarge {
-                        policy: policy.to_owned(),
-                        size,
-                        limit: MAX_COMPONENT_BYTES,
-                    });
-                }
-                let bytes = std::fs::read(path).map_err(failed)?;
-                let digest = Digest::of(&bytes);
-                Ok((Cow::Owned(bytes), digest))
-            }
-        }
-    }
-}
-
-/// A policy that is loaded: compiled, checked against its tier, linked, and tried once.
+/// A policy that is loaded: compiled, checked against its tier and its grants, linked, and tried once.
+///
+/// What it keeps where it was granted state is kept here, and lives as long as this.
 pub struct Policy {
     name: HookName,
     digest: Digest,
     tier: Tier,
     inspection: Inspection,
-    limits: Limits,
+    pub(super) limits: Limits,
     settings: Arc<[(String, String)]>,
+    memory: Arc<Memory>,
     tools: Option<Vec<String>>,
-    sandbox: Sandbox,
-    instance: InstancePre<State>,
-    exports: wire::Exports,
+    pub(super) sandbox: Sandbox,
+    pub(super) instance: InstancePre<State>,
+    pub(super) exports: wire::Exports,
 }
 
 /// What an instance has at hand while it decides.
 pub struct State {
     meter: Meter,
     settings: Arc<[(String, String)]>,
+    /// What the policy keeps.
+    pub(super) memory: Arc<Memory>,
     ticks_left: u64,
+    /// It has waited for `next` since the last tick, so the coming one is not all its own.
+    pub(super) waited: bool,
+    /// The handles it was lent.
+    pub(super) table: ResourceTable,
 }
 
 impl wire::config::Host for State {
@@ -167,7 +126,7 @@ impl Policy {
                 source,
             })?;
         if let Some(known) = &known {
-            known.check(&spec.name, spec.tier)?;
+            known.check(&spec.name, spec.tier, &spec.grants)?;
         }
         Ok(known)
     }
@@ -243,7 +202,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Checks a component against its tier and links it. Nothing of it runs.
+    /// Checks a component against its tier and its grants, and links it. Nothing of it runs.
     fn link(
         sandbox: &Sandbox,
         spec: &PolicySpec,
@@ -252,7 +211,7 @@ impl Policy {
     ) -> Result<Self, LoadError> {
         let shared = &sandbox.0;
         let inspection = Inspection::of(&shared.engine, component);
-        inspection.check(&spec.name, spec.tier)?;
+        inspection.check(&spec.name, spec.tier, &spec.grants)?;
         let mismatch = |error: wasmtime::Error| LoadError::Mismatch {
             policy: spec.name.clone(),
             version: wire::VERSION,
@@ -267,6 +226,7 @@ impl Policy {
             inspection,
             limits: spec.limits.clone(),
             settings: spec.settings.clone().into(),
+            memory: Arc::new(Memory::new(&spec.limits)),
             tools: spec.tools.clone(),
             sandbox: sandbox.clone(),
             instance,
@@ -340,11 +300,12 @@ impl Policy {
 
     /// Asks it, in a fresh instance.
     pub(crate) async fn decide<S: Seam>(&self, event: &S::Wire) -> Result<S::Decision, Failure> {
+        // Waiting for others is no fault of this policy, and does not count against its time.
+        let Ok(_place) = self.sandbox.0.places.acquire().await else {
+            let closed = "the engine is closed".to_owned();
+            return Err(self.failed(FailureCode::Unavailable, closed));
+        };
         let call = async {
-            let Ok(_place) = self.sandbox.0.places.acquire().await else {
-                let closed = "the engine is closed".to_owned();
-                return Err(self.failed(FailureCode::Unavailable, closed));
-            };
             let mut store = self.store();
             let instance = match self.instance.instantiate_async(&mut store).await {
                 Ok(instance) => instance,
@@ -363,18 +324,22 @@ impl Policy {
             }
         };
         match tokio::time::timeout(self.limits.wall(), call).await {
-            Err(_) => Err(self.failed(
-                FailureCode::Timeout,
-                format!(
-                    "it took more than {} ms, its limit `wall-ms`",
-                    self.limits.wall_ms
-                ),
-            )),
+            Err(_) => Err(self.too_late()),
             Ok(said) => said,
         }
     }
 
-    fn failed(&self, code: FailureCode, message: String) -> Failure {
+    pub(super) fn too_late(&self) -> Failure {
+        self.failed(
+            FailureCode::Timeout,
+            format!(
+                "it took more than {} ms, its limit `wall-ms`",
+                self.limits.wall_ms
+            ),
+        )
+    }
+
+    pub(super) fn failed(&self, code: FailureCode, message: String) -> Failure {
         Failure {
             hook: self.name.clone(),
             code,
@@ -383,7 +348,7 @@ impl Policy {
     }
 
     /// What an error of the engine means. `otherwise` is what it is where it is none of the known ones.
-    fn failure(&self, error: &wasmtime::Error, otherwise: FailureCode) -> Failure {
+    pub(super) fn failure(&self, error: &wasmtime::Error, otherwise: FailureCode) -> Failure {
         if let Some(hit) = error.downcast_ref::<LimitHit>() {
             return self.failed(hit.code(), hit.to_string());
         }
@@ -397,12 +362,22 @@ impl Policy {
             None => {
                 let text = format!("{error:#}");
                 if text.contains("hostcalls has been exhausted") {
+                    let what = if self.inspection.needs().state.is_some() {
+                        "its decision, or what it would keep,"
+                    } else {
+                        "its decision"
+                    };
                     (
                         FailureCode::Oversize,
                         format!(
-                            "its decision is larger than {} bytes, its limit `decision-bytes`",
+                            "{what} is larger than {} bytes, its limit `decision-bytes`",
                             self.limits.decision_bytes
                         ),
+                    )
+                } else if text.contains("handle limit exceeded") {
+                    (
+                        FailureCode::Memory,
+                        format!("it held more than {MAX_HANDLES} handles at once"),
                     )
                 } else if text.contains("resource limit exceeded") {
                     (FailureCode::Memory, text)
@@ -414,13 +389,16 @@ impl Policy {
         self.failed(code, message)
     }
 
-    fn store(&self) -> Store<State> {
+    pub(super) fn store(&self) -> Store<State> {
         let mut store = Store::new(
             self.engine(),
             State {
                 meter: Meter::new(&self.limits),
                 settings: self.settings.clone(),
+                memory: self.memory.clone(),
                 ticks_left: self.limits.cpu_ticks(),
+                waited: false,
+                table: ResourceTable::new(),
             },
         );
         store.limiter(|state| &mut state.meter);
@@ -430,7 +408,9 @@ impl Policy {
         let cpu_ms = self.limits.cpu_ms;
         store.epoch_deadline_callback(move |mut context| {
             let state = context.data_mut();
-            state.ticks_left = state.ticks_left.saturating_sub(1);
+            if !std::mem::take(&mut state.waited) {
+                state.ticks_left = state.ticks_left.saturating_sub(1);
+            }
             if state.ticks_left == 0 {
                 return Err(LimitHit::Cpu(cpu_ms).into());
             }
@@ -472,22 +452,4 @@ impl Sandbox {
         })?;
         Ok(Inspection::of(&self.0.engine, &component))
     }
-}
-
-/// Says by the first bytes what something is that should be a component.
-fn recognise(policy: &str, bytes: &[u8]) -> Result<(), LoadError> {
-    let what = match bytes {
-        [b'\0', b'a', b's', b'm', 0x0d, 0, 1, 0, ..] => return Ok(()),
-        [b'\0', b'a', b's', b'm', 1, 0, 0, 0, ..] => "a core module",
-        [b'\0', b'a', b's', b'm', ..] => "WebAssembly of an unknown version",
-        [0x7f, b'E', b'L', b'F', ..] if Engine::detect_precompiled(bytes).is_some() => {
-            "compiled code"
-        }
-        [] => "an empty file",
-        _ => "something else",
-    };
-    Err(LoadError::NotAComponent {
-        policy: policy.to_owned(),
-        what,
-    })
 }

@@ -10,12 +10,17 @@ mod bindings {
         world: "trusted-policy",
         imports: { default: async | trappable },
         exports: { default: async },
+        with: {
+            "seamgate:policy/next.next": crate::sandbox::around::Next,
+            "wasi:keyvalue/store.bucket": crate::sandbox::state::Bucket,
+        },
     });
 }
 
 pub(crate) use bindings::exports::seamgate::policy::*;
-pub(crate) use bindings::seamgate::policy::types;
+pub(crate) use bindings::seamgate::policy::{next, types};
 pub(crate) use bindings::wasi::config::store as config;
+pub(crate) use bindings::wasi::keyvalue::store as keyvalue;
 
 /// The package and version whose interfaces are seams.
 pub(crate) const PACKAGE: &str = "seamgate:policy";

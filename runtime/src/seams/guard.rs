@@ -1,6 +1,6 @@
 //! The last gate before a tool runs, after every approval.
 
-use super::{Attributed, Described, Seam, SeamName, ToolCall};
+use super::{Agent, Attributed, Described, Seam, SeamName, ToolCall};
 use crate::failure::HookName;
 use crate::sandbox::{CallContext, Lifted, PolicySeam, wire};
 
@@ -50,6 +50,10 @@ impl Seam for Guard {
 
     fn tool(call: &ToolCall) -> Option<&str> {
         Some(&call.tool)
+    }
+
+    fn agent(call: &ToolCall) -> &Agent {
+        &call.agent
     }
 
     fn describe(folded: &GuardFold) -> Described {

@@ -118,7 +118,27 @@ fn lawful<S: Seam>(decisions: &[(HookName, S::Decision)], at: usize) -> Result<(
     prop_assert_eq!(S::closes(&at_once), closed_by_one);
     let backwards: Vec<_> = decisions.iter().rev().cloned().collect();
     prop_assert_eq!(S::closes(&fold::<S>(&backwards)), closed_by_one);
+
+    // Nothing is lost and nothing is made up: every name and every text that a hook gave is there as often as it gave it.
+    let mut given: Vec<String> = decisions
+        .iter()
+        .flat_map(|(hook, decision)| written(&S::lift(hook, decision.clone())))
+        .collect();
+    let mut kept = written(&at_once);
+    given.sort();
+    kept.sort();
+    prop_assert_eq!(kept, given);
     Ok(())
+}
+
+/// Everything that stands between quotes in something's debug form. The texts above have none inside.
+fn written(shown: &impl fmt::Debug) -> Vec<String> {
+    format!("{shown:?}")
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .map(str::to_owned)
+        .collect()
 }
 
 macro_rules! laws {

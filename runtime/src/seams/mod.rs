@@ -4,14 +4,33 @@
 //! all of them, and how event and decision cross into the sandbox. The same seam's interface is the file of that name in
 //! `wit/`.
 //!
-//! # The fold
+//! # The fold, as a law
 //!
-//! [`Seam::lift`] stamps a hook's decision with the hook's name; [`Seam::combine`] puts an earlier and a later folded
-//! decision together. `combine` is associative and has the default as its identity, so folding in pieces equals
-//! folding at once. The strictest verdict wins (deny over ask over allow over abstain), rewrites chain, contexts and
-//! reasons are kept in order, each with its author. Nothing is dropped by the fold: what a deny makes moot is still
-//! in it, and it is up to the reader to leave it out.
+//! What hooks say is an algebra with one operation. [`Seam::lift`] makes a folded decision of what one hook said, with the
+//! hook's name on it; [`Seam::combine`] puts an earlier and a later one together. Beside the decision stand two more things,
+//! which no decision can hide: [stops](crate::Stop), and the [failures](crate::Failure) of hooks that could not decide.
+//!
+//! > stop > deny > *could not decide* > ask > allow > abstain
+//!
+//! 1. **Neutral.** The default changes nothing, on either side: a hook with nothing to say is as good as absent.
+//! 2. **In pieces as at once.** `combine` is associative, so a waterfall, which folds from the inside, and a list, which folds
+//!    from the front, come to the same.
+//! 3. **Deny absorbs.** Where one hook denies, all together deny, whatever the others say and in whichever order they are asked.
+//!    The asking may therefore end there ([`Seam::closes`]), and [asking everybody](crate::Evaluate::All) all the same comes to
+//!    the same verdict.
+//! 4. **Order can't weaken.** The verdict is the strictest one; the order decides about the order of reasons and contexts, and
+//!    about who rewrites last.
+//! 5. **Nothing is lost silently.** Reasons, contexts, blocks and rewrites of everybody who was asked are kept, in order, each
+//!    with its author. What a deny makes moot is still there, and it is up to the reader to leave it out.
+//! 6. **Rewrites chain.** Each hook sees what the one before made, and the last one holds.
+//! 7. **A failure is weaker than a deny and stronger than everything else.** At gates and transforms it closes the seam; a hook
+//!    that denies beside it gives a better reason, and neither can be taken for the other.
+//! 8. **A stop is beside all of them.** It is kept whatever the decision, and no hook can take it back.
+//!
+//! Each law is a property test: 1 to 5 for every seam in `law.rs`, and 6 where something is rewritten; 3, 7 and 8 for hooks as they
+//! are asked in `runtime/tests.rs`.
 
+pub(crate) mod around_tool;
 mod guard;
 #[cfg(test)]
 mod law;
@@ -43,7 +62,8 @@ pub use post_tool::{
 pub use pre_compact::{CompactTrigger, Compaction, PreCompact, PreCompactDecision, PreCompactFold};
 pub use pre_tool::{PreTool, PreToolDecision, PreToolFold, Reason, Verdict, VerdictRank};
 pub use prompt_submit::{Prompt, PromptSubmit, PromptSubmitDecision, PromptSubmitFold};
-pub use rewrite_input::{Rewrite, RewriteInput, RewriteInputDecision, RewriteInputFold};
+pub(crate) use rewrite_input::conflicts;
+pub use rewrite_input::{Conflict, Rewrite, RewriteInput, RewriteInputDecision, RewriteInputFold};
 pub use session_start::{Contexts, Session, SessionSource, SessionStart};
 pub use subagent_start::SubagentStart;
 pub use subagent_stop::SubagentStop;
@@ -82,6 +102,9 @@ pub trait Seam:
     fn advance(_event: &Self::Event, _folded: &Self::Folded) -> Option<Self::Event> {
         None
     }
+
+    /// Who acts. Where nobody does, its session is empty.
+    fn agent(event: &Self::Event) -> &Agent;
 
     /// The tool that the event is about, where it is about one. Hooks that are set up for certain tools are asked about
     /// those only.
@@ -241,6 +264,29 @@ impl SeamName {
             Self::SessionStart | Self::SubagentStart | Self::ToolResult | Self::Observe => {
                 SeamKind::Notice
             }
+        }
+    }
+
+    /// Whether a native hook is handed the hooks after it here, and may leave them out.
+    ///
+    /// At guards, at the end of a turn and at notices every hook answers for itself: nothing that one of them does, and
+    /// nothing that happens to it, keeps another from being asked.
+    pub fn is_waterfall(self) -> bool {
+        match self {
+            Self::PromptSubmit
+            | Self::RewriteInput
+            | Self::PreTool
+            | Self::AroundTool
+            | Self::PostTool
+            | Self::PermissionRequest
+            | Self::PreCompact => true,
+            Self::SessionStart
+            | Self::Guard
+            | Self::ToolResult
+            | Self::TurnStopping
+            | Self::SubagentStart
+            | Self::SubagentStop
+            | Self::Observe => false,
         }
     }
 }

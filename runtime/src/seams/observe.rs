@@ -34,6 +34,10 @@ impl Seam for Observe {
         false
     }
 
+    fn agent(event: &AgentEvent) -> &Agent {
+        &event.agent
+    }
+
     fn describe((): &()) -> Described {
         Described::word("told")
     }

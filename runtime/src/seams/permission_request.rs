@@ -1,6 +1,6 @@
 //! The agent is about to ask its user for permission.
 
-use super::{Attributed, Described, Seam, SeamName, ToolCall};
+use super::{Agent, Attributed, Described, Seam, SeamName, ToolCall};
 use crate::failure::HookName;
 use crate::sandbox::{CallContext, Lifted, PolicySeam, wire};
 
@@ -75,6 +75,10 @@ impl Seam for PermissionRequest {
 
     fn tool(call: &ToolCall) -> Option<&str> {
         Some(&call.tool)
+    }
+
+    fn agent(call: &ToolCall) -> &Agent {
+        &call.agent
     }
 
     fn describe(folded: &PermissionRequestFold) -> Described {

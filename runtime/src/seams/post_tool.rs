@@ -1,6 +1,6 @@
 //! A tool has run, and the model is about to read its result.
 
-use super::{Attributed, Described, Outcome, Seam, SeamName, ToolCall};
+use super::{Agent, Attributed, Described, Outcome, Seam, SeamName, ToolCall};
 use crate::failure::HookName;
 use crate::json::Json;
 use crate::sandbox::{CallContext, Lifted, PolicySeam, lossless, wire};
@@ -138,6 +138,10 @@ impl Seam for PostTool {
 
     fn tool(finished: &FinishedCall) -> Option<&str> {
         Some(&finished.call.tool)
+    }
+
+    fn agent(finished: &FinishedCall) -> &Agent {
+        &finished.call.agent
     }
 
     fn describe(folded: &PostToolFold) -> Described {

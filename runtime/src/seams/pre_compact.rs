@@ -80,6 +80,10 @@ impl Seam for PreCompact {
         !folded.blocks.is_empty()
     }
 
+    fn agent(compaction: &Compaction) -> &Agent {
+        &compaction.agent
+    }
+
     fn describe(folded: &PreCompactFold) -> Described {
         if folded.blocks.is_empty() {
             Described::word("proceed")

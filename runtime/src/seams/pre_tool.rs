@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Attributed, Described, Seam, SeamName, ToolCall, join};
+use super::{Agent, Attributed, Described, Seam, SeamName, ToolCall, join};
 use crate::failure::HookName;
 use crate::sandbox::{CallContext, Lifted, PolicySeam, wire};
 
@@ -92,13 +92,16 @@ pub struct PreToolFold {
 impl PreToolFold {
     /// The reasons for the verdict itself, one under the other.
     pub fn reason(&self) -> Option<String> {
-        let decisive: Vec<Attributed> = self
-            .reasons
+        join(&self.decisive())
+    }
+
+    /// The reasons for the verdict itself, each with its author.
+    pub fn decisive(&self) -> Vec<Attributed> {
+        self.reasons
             .iter()
             .filter(|reason| reason.verdict == self.verdict)
             .map(|reason| reason.said.clone())
-            .collect();
-        join(&decisive)
+            .collect()
     }
 }
 
@@ -141,6 +144,10 @@ impl Seam for PreTool {
 
     fn tool(call: &ToolCall) -> Option<&str> {
         Some(&call.tool)
+    }
+
+    fn agent(call: &ToolCall) -> &Agent {
+        &call.agent
     }
 
     fn describe(folded: &PreToolFold) -> Described {

@@ -94,6 +94,10 @@ impl Seam for PromptSubmit {
         })
     }
 
+    fn agent(prompt: &Prompt) -> &Agent {
+        &prompt.agent
+    }
+
     fn describe(folded: &PromptSubmitFold) -> Described {
         if !folded.blocks.is_empty() {
             return Described::because("block", &folded.blocks);

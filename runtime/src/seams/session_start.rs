@@ -90,6 +90,10 @@ impl Seam for SessionStart {
         false
     }
 
+    fn agent(session: &Session) -> &Agent {
+        &session.agent
+    }
+
     fn describe(folded: &Contexts) -> Described {
         folded.describe()
     }

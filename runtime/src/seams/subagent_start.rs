@@ -27,6 +27,10 @@ impl Seam for SubagentStart {
         false
     }
 
+    fn agent(agent: &Agent) -> &Agent {
+        agent
+    }
+
     fn describe(folded: &Contexts) -> Described {
         folded.describe()
     }

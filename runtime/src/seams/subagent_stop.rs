@@ -1,7 +1,7 @@
 //! A subagent wants to end.
 
 use super::turn_stopping::{Turn, TurnStoppingDecision, TurnStoppingFold};
-use super::{Described, Seam, SeamName};
+use super::{Agent, Described, Seam, SeamName};
 use crate::failure::HookName;
 use crate::sandbox::{CallContext, Lifted, PolicySeam, wire};
 
@@ -25,6 +25,10 @@ impl Seam for SubagentStop {
 
     fn closes(_: &TurnStoppingFold) -> bool {
         false
+    }
+
+    fn agent(turn: &Turn) -> &Agent {
+        &turn.agent
     }
 
     fn describe(folded: &TurnStoppingFold) -> Described {

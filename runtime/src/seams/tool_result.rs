@@ -1,6 +1,6 @@
 //! A tool call is over, and this is what everybody gets.
 
-use super::{Described, FinishedCall, Seam, SeamName};
+use super::{Agent, Described, FinishedCall, Seam, SeamName};
 use crate::failure::HookName;
 use crate::sandbox::{CallContext, Lifted, PolicySeam, wire};
 
@@ -24,6 +24,10 @@ impl Seam for ToolResult {
 
     fn tool(finished: &FinishedCall) -> Option<&str> {
         Some(&finished.call.tool)
+    }
+
+    fn agent(finished: &FinishedCall) -> &Agent {
+        &finished.call.agent
     }
 
     fn describe((): &()) -> Described {

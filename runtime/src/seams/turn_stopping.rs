@@ -97,6 +97,10 @@ impl Seam for TurnStopping {
         false
     }
 
+    fn agent(turn: &Turn) -> &Agent {
+        &turn.agent
+    }
+
     fn describe(folded: &TurnStoppingFold) -> Described {
         folded.describe()
     }
