@@ -1,4 +1,5 @@
 //! All whole-product suites, in one binary.
 
+mod around;
 mod hostile;
 mod layout;

@@ -1,4 +1,4 @@
-//! The chores of the project, each in one way: `cargo xtask setup | build | test | lint | ci`.
+//! The chores of the project, each in one way: `cargo xtask setup | policies | build | test | lint | ci`.
 
 mod guests;
 
@@ -20,7 +20,9 @@ struct Arguments {
 enum Chore {
     /// Find or install what builds policies
     Setup,
-    /// Build the standard policies into `policies/prebuilt`, and the program for release
+    /// Build the policies into `policies/prebuilt`
+    Policies,
+    /// Build the policies, and the program for release
     Build,
     /// Set up, and run every test
     Test {
@@ -37,6 +39,7 @@ enum Chore {
 fn main() -> Result<()> {
     match Arguments::parse().chore {
         Chore::Setup => guests::setup().map(|_| ()),
+        Chore::Policies => guests::build()?.keep(),
         Chore::Build => {
             guests::build()?.keep()?;
             run(cargo().args(["build", "--release", "--package", "seamgate-cli"]))

@@ -197,6 +197,46 @@ fn a_configuration_that_is_there_and_cannot_be_read_is_not_done_without() {
 }
 
 #[test]
+fn a_policy_around_tools_which_an_agent_runs_itself() {
+    let home = Home::new();
+    home.policy(include_bytes!("../../../policies/prebuilt/retry.wasm"));
+    home.write(
+        "seamgate.toml",
+        "[[policy]]\nname = \"guest\"\ncomponent = \"policy.wasm\"\ntier = \"trusted\"\n",
+    );
+    let config = ["claude", "--config", "seamgate.toml"];
+    // Once with nothing at hand, and once with what it exports being known.
+    let first = closed(&home, &config, &pre_tool_use("ls"));
+    let prompt = r#"{"session_id":"s","transcript_path":"/t","cwd":"/p","hook_event_name":"UserPromptSubmit","prompt":"hi"}"#;
+    assert_eq!(closed(&home, &config, prompt), first);
+    assert_snapshot!(first, @"
+    seamgate: error: policy `guest`: it exports `around-tool`, and this program asks no policy there
+      hint: an agent that calls its hooks runs its tools itself, so nothing can be put around them; take the policy out of the configuration, or build it without this export
+    ");
+    home.write("session.jsonl", pre_tool_use("ls"));
+    let replayed = home.run(
+        &["replay", "session.jsonl", "--config", "seamgate.toml"],
+        "",
+    );
+    assert_eq!((replayed.code, replayed.stdout.as_str()), (Some(1), ""));
+}
+
+#[test]
+fn a_policy_that_would_forget_what_it_keeps() {
+    let home = Home::new();
+    home.policy(pre_tool(""));
+    home.write(
+        "seamgate.toml",
+        "[[policy]]\nname = \"guest\"\ncomponent = \"policy.wasm\"\ngrants = { state = \"memory\" }\n",
+    );
+    let config = ["claude", "--config", "seamgate.toml"];
+    assert_snapshot!(closed(&home, &config, &pre_tool_use("ls")), @"
+    seamgate: error: policy `guest`: what it keeps is kept in memory, and this program runs anew for every event, so that the policy would have forgotten everything each time
+      hint: take the policy out of the configuration of this program; a program that embeds the runtime, and lives longer than one event, can use it
+    ");
+}
+
+#[test]
 fn a_cache_folder_that_cannot_be_written() {
     let home = Home::new();
     home.write("file", "");

@@ -53,6 +53,33 @@ fn inspect_shows_that_a_component_needs_trust() {
 }
 
 #[test]
+fn inspect_shows_a_policy_around_tools_and_the_grants_it_needs() {
+    let home = Home::new();
+    home.write(
+        "cache.wasm",
+        include_bytes!("../../../policies/prebuilt/result-cache.wasm"),
+    );
+    let ran = home.run(&["inspect", "cache.wasm"], "");
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    insta::with_settings!({ filters => vec![(r"\d+ bytes", "[SIZE] bytes"), (r"[0-9a-f]{64}", "[DIGEST]")] }, {
+        insta::assert_snapshot!(ran.stdout, @r#"
+        cache.wasm
+          size     [SIZE] bytes
+          sha256   [DIGEST]
+          seams    around-tool (trusted only, version 0.1.0; asked by programs that run tools, not by `seamgate hook`)
+          imports  seamgate:policy/next@0.1.0 (the rest of a tool call)
+                   wasi:keyvalue/store@0.2.0-draft2 (its own state)
+          grants   { state = "memory" }
+          tier     trusted
+          loads    yes
+        "#);
+    });
+    let ran = home.run(&["inspect", "cache.wasm", "--json"], "");
+    let object: serde_json::Value = serde_json::from_str(&ran.stdout).expect("one JSON object");
+    assert_eq!(object["grants"], serde_json::json!({ "state": "memory" }));
+}
+
+#[test]
 fn inspect_refuses_what_is_no_component() {
     let home = Home::new();
     home.write("guest.wasm", "(component)");
