@@ -1,5 +1,7 @@
 //! All whole-product suites, in one binary.
 
 mod around;
+mod conformance;
 mod hostile;
 mod layout;
+mod reference;

@@ -1,5 +1,6 @@
-//! The chores of the project, each in one way: `cargo xtask setup | policies | build | test | lint | ci`.
+//! The chores of the project, each in one way: `cargo xtask setup | policies | build | test | conformance | lint | ci`.
 
+mod conformance;
 mod guests;
 
 use std::env;
@@ -30,6 +31,8 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Run the tests that are named after lines of the conformance checklist, and count the lines
+    Conformance,
     /// Check the format, the lints and the documentation
     Lint,
     /// Everything that continuous integration checks
@@ -45,10 +48,12 @@ fn main() -> Result<()> {
             run(cargo().args(["build", "--release", "--package", "seamgate-cli"]))
         }
         Chore::Test { arguments } => test(&arguments),
+        Chore::Conformance => conformance(),
         Chore::Lint => lint(),
         Chore::Ci => {
             lint()?;
-            test(&[])
+            test(&[])?;
+            conformance()
         }
     }
 }
@@ -64,6 +69,21 @@ fn test(arguments: &[String]) -> Result<()> {
     run(cargo()
         .args(["test", "--workspace", "--doc"])
         .args(arguments))
+}
+
+/// The lines of the conformance checklist, and the tests that are named after them.
+fn conformance() -> Result<()> {
+    let mut tests = cargo();
+    // The whole workspace, since another choice of packages would build the engine once more.
+    tests.args([
+        "test",
+        "--workspace",
+        "--test",
+        "suite",
+        "--",
+        "conformance::",
+    ]);
+    conformance::count(&root().join("tests/conformance"), tests)
 }
 
 fn lint() -> Result<()> {
