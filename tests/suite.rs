@@ -2,6 +2,7 @@
 
 mod around;
 mod conformance;
+mod examples;
 mod hostile;
 mod layout;
 mod reference;
