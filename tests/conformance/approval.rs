@@ -121,7 +121,7 @@ async fn b62_a_grant_runs_the_call_and_the_question_says_what_it_is_about() {
             request.agent.session_id,
             request.call.tool,
             request.call.call_id,
-            request.reason.unwrap(),
+            request.reason().unwrap(),
             request.signal.is_fired(),
         ));
         async { YES }

@@ -186,4 +186,12 @@ fn writers_wait_for_each_other() {
     assert!(waits.recv_timeout(Duration::from_millis(50)).is_err());
     held.unlock().unwrap();
     assert!(waits.recv().unwrap());
+
+    // Whoever does not let go of it closes the gate, and hangs nobody.
+    held.lock().unwrap();
+    let impatient = FileSink::open(&log, Durability::Process)
+        .unwrap()
+        .patience(Duration::from_millis(20));
+    let refused = impatient.append(&record("a", 1)).unwrap_err();
+    assert!(refused.to_string().contains("held the lock"), "{refused}");
 }

@@ -18,7 +18,7 @@ use crate::contained::contain_async;
 use crate::json::Json;
 use crate::pipeline::Signal;
 use crate::sandbox::Digest;
-use crate::seams::{Agent, ToolCall};
+use crate::seams::{Agent, Attributed, ToolCall, join};
 
 /// What came of asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -64,8 +64,8 @@ pub struct ApprovalRequest {
     pub call: ToolCall,
     /// What the model wrote, where hooks rewrote it.
     pub original_arguments: Option<Json>,
-    /// Why a hook wants somebody to agree.
-    pub reason: Option<String>,
+    /// Who wants somebody to agree, and why, in order. Empty where it is the program itself.
+    pub asked_by: Vec<Attributed>,
     /// What a grant is bound to: tool and arguments.
     pub digest: Digest,
     /// Fires when the answer is no longer needed.
@@ -78,7 +78,7 @@ impl ApprovalRequest {
         agent: Agent,
         call: ToolCall,
         original_arguments: Option<Json>,
-        reason: Option<String>,
+        asked_by: Vec<Attributed>,
         signal: Signal,
     ) -> Self {
         let content = format!("{}\n{}", Json::string(&call.tool), call.arguments);
@@ -88,9 +88,16 @@ impl ApprovalRequest {
             agent,
             call,
             original_arguments,
-            reason,
+            asked_by,
             signal,
         }
+    }
+}
+
+impl ApprovalRequest {
+    /// All reasons, one under the other, where there are any.
+    pub fn reason(&self) -> Option<String> {
+        join(&self.asked_by)
     }
 }
 
@@ -233,7 +240,7 @@ impl<'a> OpenQuestion<'a> {
                 id: request.id.clone(),
                 tool_name: request.call.tool.clone(),
                 call_id: request.call.call_id.clone(),
-                reason: request.reason.clone(),
+                reason: request.reason(),
                 arguments: request.call.arguments.clone(),
                 original_arguments: request.original_arguments.clone(),
                 digest: format!("{:?}", request.digest),

@@ -91,8 +91,10 @@ fn question(request: &ApprovalRequest) -> String {
     if let Some(original) = &request.original_arguments {
         text += &format!("(the model wrote {})\n", printable(original.text()));
     }
-    if let Some(reason) = &request.reason {
-        text += &format!("{}\n", printable(reason));
+    // Each reason with its author: a hook may write anything, and does not get to speak for somebody else.
+    for said in &request.asked_by {
+        let (hook, reason) = (printable(said.hook.as_str()), printable(&said.text));
+        text += &format!("hook `{hook}` asks: {reason}\n");
     }
     text + "Allow this once? [y/N] "
 }
@@ -133,7 +135,7 @@ mod tests {
     use super::*;
     use crate::json::Json;
     use crate::pipeline::Signal;
-    use crate::seams::{Agent, ToolCall};
+    use crate::seams::{Agent, Attributed, ToolCall};
 
     fn request() -> ApprovalRequest {
         let call = ToolCall {
@@ -147,7 +149,7 @@ mod tests {
             Agent::default(),
             call,
             None,
-            Some("look\u{202e}first".to_owned()),
+            vec![Attributed::new(&"careful".into(), "look\u{202e}first")],
             Signal::never(),
         )
     }
@@ -177,14 +179,14 @@ mod tests {
         let (_, asked) = answer("n\n").await;
         assert_eq!(
             asked,
-            "\nThe agent wants to run Bash\u{fffd}[2J with {\"command\":\"ls\"}\nlook\u{fffd}first\nAllow this once? [y/N] "
+            "\nThe agent wants to run Bash\u{fffd}[2J with {\"command\":\"ls\"}\nhook `careful` asks: look\u{fffd}first\nAllow this once? [y/N] "
         );
     }
 
     #[tokio::test]
     async fn a_question_that_shows_only_a_part_says_so() {
         let mut long = request();
-        long.reason = Some("ä".repeat(SHOWN + 7));
+        long.asked_by[0].text = "ä".repeat(SHOWN + 7);
         let asked = question(&long);
         assert!(asked.contains("ä… (and 7 characters more, which you have not seen)"));
         assert!(!question(&request()).contains("more"));

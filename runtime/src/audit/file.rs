@@ -4,10 +4,11 @@
 //! file's lock, which the system gives back when its holder dies; ends with a line feed in one write; and begins by
 //! cutting off what a killed writer left behind its last line feed. Nobody was told that such a piece was kept.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::{AuditError, AuditRecord, AuditSink};
 
@@ -21,11 +22,15 @@ pub enum Durability {
     Disk,
 }
 
+/// How long a record waits for others who write to the file, unless said otherwise.
+pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Appends records to a file.
 #[derive(Debug)]
 pub struct FileSink {
     file: Mutex<File>,
     durability: Durability,
+    patience: Duration,
 }
 
 impl FileSink {
@@ -44,7 +49,16 @@ impl FileSink {
         Ok(Self {
             file: Mutex::new(options.open(path)?),
             durability,
+            patience: DEFAULT_PATIENCE,
         })
+    }
+
+    /// How long a record waits for others who write to the file. Whoever holds the file's lock for longer than that, be it a
+    /// command that the agent was talked into, closes gates and does not hold up the program.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 }
 
@@ -54,10 +68,31 @@ impl AuditSink for FileSink {
         line.push(b'\n');
         // A thread that panicked in here held the lock of the file at most, and that file mends itself below.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.lock()?;
+        lock(&file, self.patience)?;
         let written = write(&mut file, &line, self.durability);
         file.unlock()?;
         Ok(written?)
+    }
+}
+
+fn lock(file: &File, patience: Duration) -> io::Result<()> {
+    let started = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if started.elapsed() >= patience => {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    format!(
+                        "somebody has held the lock of the file for more than {} ms",
+                        patience.as_millis()
+                    ),
+                ));
+            }
+            // A record takes others microseconds.
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_micros(100)),
+        }
     }
 }
 

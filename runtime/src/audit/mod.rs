@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-pub use file::{Durability, FileSink, read_lines};
+pub use file::{DEFAULT_PATIENCE, Durability, FileSink, read_lines};
 pub use hook_run::{HookEnd, HookPoint, HookRun, HookRuns, STDERR_SUMMARY};
 
 use crate::approval::{ApprovalOutcome, ApprovalPolicy};

@@ -97,7 +97,7 @@ impl Pipeline {
         go_on(&shared)?;
         match verdict {
             VerdictRank::Abstain | VerdictRank::Allow => {}
-            VerdictRank::Ask => self.approve(prepared, join(&decisive)).await?,
+            VerdictRank::Ask => self.approve(prepared, decisive).await?,
             VerdictRank::Deny => return Err(refused(&decisive, Ending::Denied)),
         }
         let folded = self
@@ -175,7 +175,7 @@ impl Pipeline {
     }
 
     /// A hook asked, so somebody has to agree.
-    async fn approve(&self, prepared: &Prepared, reason: Option<String>) -> Result<(), Settled> {
+    async fn approve(&self, prepared: &Prepared, asked_by: Vec<Attributed>) -> Result<(), Settled> {
         let shared = &prepared.shared;
         let tool = &shared.call.tool;
         let refused = |text: String, outcome| {
@@ -185,7 +185,7 @@ impl Pipeline {
             ))
         };
         let Some(approval) = &self.0.approval else {
-            let text = reason.unwrap_or_else(|| {
+            let text = join(&asked_by).unwrap_or_else(|| {
                 format!("tool \"{tool}\" requires approval (not yet supported)")
             });
             return Err(refused(text, ApprovalOutcome::Unavailable));
@@ -209,7 +209,7 @@ impl Pipeline {
             agent.clone(),
             shared.call.clone(),
             prepared.original.clone(),
-            reason,
+            asked_by,
             shared.signal.clone(),
         );
         let question = OpenQuestion::ask(self.audit_sink(), &request, turn)

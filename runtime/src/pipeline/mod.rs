@@ -62,7 +62,7 @@ pub const MAX_NESTING: usize = 16;
 /// How long all hooks of one seam may take together, unless said otherwise: as long as agents give a shell hook.
 pub const DEFAULT_SEAM_LIMIT: Duration = Duration::from_secs(600);
 
-/// Runs tool calls through every seam.
+/// Runs tool calls through every seam. It needs a tokio runtime whose time is enabled, since hooks have limits.
 ///
 /// Cheap to clone. Made once, then asked from any number of tasks.
 #[derive(Clone)]

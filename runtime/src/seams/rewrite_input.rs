@@ -68,13 +68,15 @@ pub(crate) fn conflicts(original: &Json, rewrites: &[Rewrite]) -> Vec<Conflict> 
     for Rewrite { hook, arguments } in rewrites {
         for member in changed(before, arguments) {
             // A change of the whole is a change of every member, and the other way round.
-            let earlier = changed_by
-                .iter()
-                .find(|(other, by)| {
-                    **by != hook && (**other == member || other.is_none() || member.is_none())
-                })
-                .map(|(_, by)| (*by).clone());
-            if let Some(earlier) = earlier {
+            let by_others = |by: &&&HookName| **by != hook;
+            let earlier = match &member {
+                None => changed_by.values().find(by_others),
+                Some(_) => [&member, &None]
+                    .into_iter()
+                    .filter_map(|member| changed_by.get(member))
+                    .find(by_others),
+            };
+            if let Some(earlier) = earlier.map(|by| (*by).clone()) {
                 found.push(Conflict {
                     member: member.clone(),
                     earlier,
