@@ -6,7 +6,6 @@ use super::outcome::{Candidate, Ending, invalid_output};
 use super::schema::Unchecked;
 use super::tool::{Dispatch, Tool};
 use crate::contained::contain;
-use crate::content;
 use crate::json::Json;
 use crate::seams::{Agent, ToolError};
 
@@ -30,7 +29,6 @@ pub(crate) fn success(
     }
     let content = tool
         .content(arguments, &value)
-        .and_then(|content| content::check(&content).map(|()| content))
         .map_err(|problem| invalid(&[problem]))?;
     let meta = if nested {
         None

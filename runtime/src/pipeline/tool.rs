@@ -207,18 +207,25 @@ impl Tool {
         problems
     }
 
-    /// What the model reads, before it is checked.
+    /// What the model reads: a list of content blocks.
     pub(crate) fn content(&self, arguments: &Json, value: &Json) -> Result<Json, String> {
         let Some(render) = &self.render else {
-            let text = value.read::<String>();
-            return Ok(crate::content::of_texts([text
+            let text = value.text();
+            let string = if text.starts_with('"') {
+                value.read::<String>().ok()
+            } else {
+                None
+            };
+            return Ok(crate::content::of_texts([string
                 .as_deref()
-                .unwrap_or(value.text())]));
+                .unwrap_or(text)]));
         };
         let rendered = contain(|| render(arguments, value)).unwrap_or_else(Err)?;
-        rendered
+        let content = rendered
             .check()
-            .map_err(|error| format!("its content is not lossless JSON: {error}"))
+            .map_err(|error| format!("its content is not lossless JSON: {error}"))?;
+        crate::content::check(&content)?;
+        Ok(content)
     }
 
     pub(crate) fn project_meta(
