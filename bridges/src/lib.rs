@@ -41,12 +41,13 @@
 mod answer;
 mod asking;
 mod blocks;
-mod claude;
+pub mod claude;
 mod codex;
 mod dialect;
 mod event;
 mod output;
 mod payload;
+pub mod protocol;
 mod report;
 #[cfg(test)]
 mod testing;

@@ -8,6 +8,7 @@
 //! Exit code 0 with nothing on standard output is no objection. Exit code 2 closes most gates, with standard error as the
 //! reason, which the model reads. Any other exit code, and an object with a value of the wrong type, is no objection.
 
+pub mod facts;
 mod observe;
 mod permission_request;
 mod post_tool;
@@ -15,6 +16,7 @@ mod pre_compact;
 mod pre_tool;
 mod prompt_submit;
 mod session_start;
+pub mod settings;
 mod subagent_start;
 mod subagent_stop;
 mod tool_output;
@@ -22,6 +24,7 @@ mod turn_stopping;
 
 use seamgate::seams::Attributed;
 
+use self::facts::EventFacts;
 use crate::answer::HookAnswer;
 use crate::asking::Decided;
 use crate::event::{Event, EventKind};
@@ -29,54 +32,15 @@ use crate::output::PermissionOutput;
 use crate::payload::{Payload, PayloadError};
 use crate::text;
 
-/// Every event of Claude Code 2.1.332, in its own order.
-const EVENTS: [&str; 34] = [
-    pre_tool::EVENT,
-    post_tool::EVENT,
-    post_tool::FAILURE_EVENT,
-    "PostToolBatch",
-    "Notification",
-    prompt_submit::EVENT,
-    "UserPromptExpansion",
-    session_start::EVENT,
-    "SessionEnd",
-    turn_stopping::EVENT,
-    "StopFailure",
-    subagent_start::EVENT,
-    subagent_stop::EVENT,
-    pre_compact::EVENT,
-    "PostCompact",
-    "PreModelSwitch",
-    "PostModelSwitch",
-    permission_request::EVENT,
-    "PermissionDenied",
-    "Setup",
-    "TeammateIdle",
-    "TaskCreated",
-    "TaskCompleted",
-    "Elicitation",
-    "ElicitationResult",
-    "ConfigChange",
-    "WorktreeCreate",
-    "WorktreeRemove",
-    "InstructionsLoaded",
-    "CwdChanged",
-    "FileChanged",
-    "DirectoryAdded",
-    "MessageDisplay",
-    "PreSkillShellCommand",
-];
-
 /// The most that one hook may add to a conversation at one event, in UTF-16 units. Of anything longer the model gets
 /// the path of a file and the first 2,000 (Claude Code 2.1.332).
 const MAX_CONTEXT: usize = 10_000;
 
 /// Reads any event.
 pub(crate) fn read(payload: &Payload) -> Result<(&'static str, EventKind), PayloadError> {
-    let name = *EVENTS
-        .iter()
-        .find(|name| **name == payload.name())
-        .ok_or_else(|| payload.unknown_event())?;
+    let name = EventFacts::of(payload.name())
+        .ok_or_else(|| payload.unknown_event())?
+        .name;
     let kind = match name {
         pre_tool::EVENT => pre_tool::read(payload)?,
         post_tool::EVENT => post_tool::read(payload)?,
@@ -143,7 +107,7 @@ fn close(name: &str, message: &str) -> HookAnswer {
         | turn_stopping::EVENT
         | subagent_stop::EVENT
         | pre_compact::EVENT => HookAnswer::closed(message),
-        known if EVENTS.contains(&known) => HookAnswer::noted(message),
+        known if EventFacts::of(known).is_some() => HookAnswer::noted(message),
         _ => HookAnswer::closed(message),
     }
 }
