@@ -90,7 +90,7 @@ fn b197_contexts_and_messages_are_kept_apart_and_in_order() {
 
 #[test]
 fn b198_of_nothing_comes_nothing() {
-    assert_eq!(fold([HookOutput::default(); 0]), Folded::default());
+    assert_eq!(fold(Vec::<HookOutput>::new()), Folded::default());
     assert_eq!(Folded::default().decision, FoldedDecision::None);
 }
 
