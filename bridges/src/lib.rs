@@ -41,6 +41,7 @@
 mod answer;
 mod asking;
 mod blocks;
+pub mod bridge;
 pub mod claude;
 mod codex;
 mod dialect;

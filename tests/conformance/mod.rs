@@ -3,6 +3,7 @@
 mod approval;
 mod around;
 mod batch;
+mod bridge;
 mod cancel;
 mod compaction;
 mod core;

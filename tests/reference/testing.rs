@@ -68,6 +68,12 @@ impl Scene {
         self
     }
 
+    /// With these hooks in place of the others.
+    pub fn runtime(mut self, runtime: Runtime) -> Self {
+        self.runtime = runtime;
+        self
+    }
+
     /// After all replies, the model fails.
     pub fn then_fails(mut self, message: &str, code: &str) -> Self {
         self.script.push(Err(ModelError {

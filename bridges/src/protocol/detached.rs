@@ -38,12 +38,17 @@ impl Detached {
         });
     }
 
+    /// Waits until nothing runs. Nothing is told to end.
+    pub async fn settled(&self) {
+        // The sender lives as long as `self`, so this can't end with an error.
+        let _ = self.running.subscribe().wait_for(|count| *count == 0).await;
+    }
+
     /// Ends what runs and waits for it, and for what is added meanwhile. A chain that panics has ended, too. Afterwards every
     /// process of a hook is dead and reaped.
     pub async fn drain(&self) {
         self.cancel.cancel();
-        // The sender lives as long as `self`, so this can't end with an error.
-        let _ = self.running.subscribe().wait_for(|count| *count == 0).await;
+        self.settled().await;
     }
 }
 
