@@ -1,7 +1,6 @@
 //! What the crate does with whole payloads: recorded ones, one of each event, and hostile ones.
 
 mod answers;
-mod hook_runs;
 mod hooks;
 mod hostile;
 mod payloads;
