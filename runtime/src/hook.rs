@@ -2,7 +2,7 @@
 
 use crate::contained::Boxed;
 use crate::failure::{Failure, HookName};
-use crate::pipeline::{Around, AroundError, AroundNext, AroundTool};
+use crate::pipeline::{Around, AroundError, AroundNext, AroundTool, Signal};
 use crate::runtime::Rest;
 use crate::seams::{Agent, Seam, ToolCall};
 
@@ -60,6 +60,12 @@ impl<'a, S: Seam> Next<'a, S> {
         self.rest.record().stop(&self.hook, reason.into());
     }
 
+    /// Fires when no answer is wanted any more: the call was cancelled. A hook that runs something ends it then. What it
+    /// answers counts all the same.
+    pub fn signal(&self) -> &Signal {
+        self.rest.record().signal()
+    }
+
     /// The name that the hook holding this is registered under, for [`Seam::lift`].
     pub fn hook(&self) -> &HookName {
         &self.hook
@@ -77,7 +83,7 @@ where
     fn decide<'a>(&'a self, event: &'a S::Event, next: Next<'a, S>) -> Deciding<'a, S> {
         Box::pin(async move {
             let own = S::lift(next.hook(), (self.0)(event));
-            if S::closes(&own) {
+            if S::closes(&own) && !next.rest.asks_all() {
                 return Ok(own);
             }
             let advanced = S::advance(event, &own);

@@ -22,14 +22,15 @@ pub const MAX_DEPTH: usize = 10_000;
 pub struct Json(Arc<str>);
 
 impl Json {
-    /// Takes text that is exactly one lossless JSON value.
+    /// Takes text that is exactly one lossless JSON value. Blanks and line ends around its tokens are left out; strings and
+    /// numbers stay as they are written. So a value is always one line, wherever it is written down.
     ///
     /// # Errors
     /// Says what is wrong with the text, and at which byte.
     pub fn parse(text: impl Into<Arc<str>>) -> Result<Self, JsonError> {
         let text = text.into();
         check(&text)?;
-        Ok(Self(text))
+        Ok(Self(compact(&text).map_or(text, Arc::from)))
     }
 
     /// Writes a value down.
@@ -77,6 +78,33 @@ impl Json {
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(&self.0)
     }
+}
+
+/// Checked text without what may stand between its tokens. Nothing, where nothing does.
+fn compact(text: &str) -> Option<String> {
+    let mut compact: Option<String> = None;
+    let (mut in_string, mut escaped) = (false, false);
+    for (position, byte) in text.bytes().enumerate() {
+        let is_blank = !in_string && matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+        if is_blank && compact.is_none() {
+            compact = Some(text[..position].to_owned());
+        }
+        if in_string {
+            in_string = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+        } else {
+            in_string = byte == b'"';
+        }
+        if let Some(compact) = &mut compact
+            && !is_blank
+        {
+            // Blanks are single bytes, so whole characters are copied from their first byte on.
+            if text.is_char_boundary(position) {
+                compact.extend(text[position..].chars().next());
+            }
+        }
+    }
+    compact
 }
 
 impl fmt::Debug for Json {

@@ -261,5 +261,5 @@ async fn a_hook_that_never_returns_is_not_waited_for_beyond_the_limit() {
         .await;
     assert_eq!(outcome.code(), Some("TIMEOUT"));
     assert!(outcome.text().contains("`asleep`"), "{}", outcome.text());
-    assert_eq!(seen.all(), ["outer-before"]);
+    assert_eq!(seen.all(), ["outer-before", "outer-after"]);
 }

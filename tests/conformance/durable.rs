@@ -130,13 +130,66 @@ fn what_a_killed_writer_left_behind_the_last_line_is_no_line() {
     // Torn at every length that a look in pieces could get wrong, and in the middle of a character.
     for torn in [1, 2, 4095, 4096, 4097, 20_001] {
         let mut file = fs::OpenOptions::new().append(true).open(&log).unwrap();
-        file.write_all(&"ä".repeat(20_001).as_bytes()[..torn])
-            .unwrap();
+        file.write_all(&whole[..torn]).unwrap();
         assert_eq!(read_lines(&log).unwrap().len(), 1);
         sink.append(&record("a", 0)).unwrap();
         assert_eq!(fs::read(&log).unwrap(), [&whole[..], &whole[..]].concat());
         fs::write(&log, &whole).unwrap();
     }
+}
+
+#[test]
+fn what_is_no_record_is_not_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("notes.txt");
+    fs::write(&log, "buy milk").unwrap();
+    let sink = FileSink::open(&log, Durability::Process).unwrap();
+    let refused = sink.append(&record("a", 0)).unwrap_err();
+    assert!(
+        refused.to_string().contains("is it an audit log"),
+        "{refused}"
+    );
+    assert_eq!(fs::read_to_string(&log).unwrap(), "buy milk");
+}
+
+#[test]
+fn a_log_that_was_moved_away_begins_anew_under_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, old) = (folder.path().join("audit.jsonl"), folder.path().join("old"));
+    let sink = FileSink::open(&log, Durability::Disk).unwrap();
+    sink.append(&record("a", 0)).unwrap();
+    fs::rename(&log, &old).unwrap();
+    sink.append(&record("a", 1)).unwrap();
+    fs::remove_file(&log).unwrap();
+    sink.append(&record("a", 2)).unwrap();
+    assert_eq!(
+        (
+            read_lines(&old).unwrap().len(),
+            read_lines(&log).unwrap().len()
+        ),
+        (1, 1)
+    );
+    // Where it can't be opened any more, nobody is told that a record is kept.
+    fs::remove_dir_all(folder.path()).unwrap();
+    assert!(sink.append(&record("a", 3)).is_err());
+}
+
+/// Line ends are blanks to JSON, so a model may put them into its arguments, and what follows could look like a record.
+#[test]
+fn arguments_can_not_forge_a_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("audit.jsonl");
+    let sink = FileSink::open(&log, Durability::Process).unwrap();
+    let mut forged = record("a", 0);
+    if let AuditEvent::InputRewritten { original, .. } = &mut forged.event {
+        *original =
+            Json::parse("{\"a\":\n\r {\"time\": 1,\t\"x\\\"\": \" \\n\u{e4} \"}\n}").unwrap();
+    }
+    sink.append(&forged).unwrap();
+    let lines = read_lines(&log).unwrap();
+    assert_eq!(lines.len(), 1);
+    let original = r#"{"a":{"time":1,"x\"":" \nä "}}"#;
+    assert!(lines[0].contains(original), "{}", lines[0]);
 }
 
 #[cfg(unix)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use seamgate::audit::{HookEnd as RecordedEnd, HookPoint};
+use seamgate::pipeline::Signal;
 use seamgate::seams::Agent;
 use seamgate::{Failure, FailureCode};
 use tokio::sync::oneshot;
@@ -98,6 +99,7 @@ impl Shared {
         subject: &str,
         agent: &Agent,
         payload: Payload,
+        signal: &Signal,
     ) -> Result<Folded, Failure> {
         let stdin = payload
             .bytes(self.dialect)
@@ -121,7 +123,9 @@ impl Shared {
             }
             for hook in &group.hooks {
                 let matcher = group.written.as_deref();
-                let output = self.one(point, matcher, hook, agent, stdin.clone()).await?;
+                let output = self
+                    .one(point, matcher, hook, agent, stdin.clone(), signal)
+                    .await?;
                 self.warn_about(point, &output);
                 outputs.push(output);
             }
@@ -136,6 +140,7 @@ impl Shared {
         hook: &ShellHook,
         agent: &Agent,
         stdin: Arc<[u8]>,
+        signal: &Signal,
     ) -> Result<HookOutput, Failure> {
         let turn = self.surroundings.open_turn(agent);
         let record = match (self.surroundings.audit(), turn) {
@@ -153,7 +158,10 @@ impl Shared {
             _ => None,
         };
         let run = match &hook.timeout {
-            Ok(timeout) => self.run(self.command(hook, *timeout, agent, stdin)).await,
+            Ok(timeout) => {
+                self.run(self.command(hook, *timeout, agent, stdin), signal)
+                    .await
+            }
             Err(problem) => not_run(problem),
         };
         let output = decode(&run, &self.decoding(point));
@@ -195,16 +203,18 @@ impl Shared {
     }
 
     /// Runs a hook whose process is ended and reaped also when nobody waits for this any more.
-    async fn run(&self, command: HookCommand) -> HookRun {
+    async fn run(&self, command: HookCommand, signal: &Signal) -> HookRun {
         let cancel = Cancel::new();
         let _ends_with_us = CancelOnDrop(cancel.clone());
         let disposed = self.running.cancel().clone();
         let (sender, receiver) = oneshot::channel();
+        let signal = signal.clone();
         self.running.track(async move {
             let ended = async {
                 tokio::select! {
                     () = cancel.cancelled() => {}
                     () = disposed.cancelled() => {}
+                    () = signal.fired() => {}
                 }
             };
             // Nobody listens where the agent's turn was cancelled.

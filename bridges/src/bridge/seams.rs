@@ -56,7 +56,10 @@ impl Hook<SessionStart> for AtSeam {
             let point = Point::SessionStart;
             let source = source(&session.source);
             let payload = Payload::of(&self.0, point, &session.agent).with("source", source);
-            let folded = self.0.ask(point, source, &session.agent, payload).await?;
+            let folded = self
+                .0
+                .ask(point, source, &session.agent, payload, next.signal())
+                .await?;
             Ok(SessionStart::lift(next.hook(), folded.additional_contexts))
         })
     }
@@ -72,7 +75,10 @@ impl Hook<PromptSubmit> for AtSeam {
             let point = Point::UserPromptSubmit;
             let payload =
                 Payload::of(&self.0, point, &prompt.agent).with("prompt", prompt.text.as_str());
-            let mut folded = self.0.ask(point, "", &prompt.agent, payload).await?;
+            let mut folded = self
+                .0
+                .ask(point, "", &prompt.agent, payload, next.signal())
+                .await?;
             let name = next.hook().clone();
             if folded.decision == FoldedDecision::Deny {
                 let block = PromptSubmitDecision::Block(reason(&mut folded, point));
@@ -101,7 +107,10 @@ impl Hook<PreTool> for AtSeam {
         Box::pin(async move {
             let point = Point::PreToolUse;
             let payload = Payload::of(&self.0, point, &call.agent).of_call(self.0.dialect, call);
-            let mut folded = self.0.ask(point, &call.tool, &call.agent, payload).await?;
+            let mut folded = self
+                .0
+                .ask(point, &call.tool, &call.agent, payload, next.signal())
+                .await?;
             let name = next.hook().clone();
             let verdict = match (folded.decision, self.0.dialect) {
                 (FoldedDecision::Deny, _) => Verdict::Deny(reason(&mut folded, point)),
@@ -137,7 +146,10 @@ impl Hook<PostTool> for AtSeam {
             let payload = Payload::of(&self.0, point, &call.agent)
                 .of_call(self.0.dialect, call)
                 .with("tool_response", finished.outcome.text.as_str());
-            let mut folded = self.0.ask(point, &call.tool, &call.agent, payload).await?;
+            let mut folded = self
+                .0
+                .ask(point, &call.tool, &call.agent, payload, next.signal())
+                .await?;
             let name = next.hook().clone();
             if folded.decision == FoldedDecision::Deny {
                 let block = PostToolDecision::Block {
@@ -172,7 +184,10 @@ impl Hook<TurnStopping> for AtSeam {
             if self.0.dialect == Dialect::Codex {
                 payload = payload.with("last_assistant_message", turn.last_message.clone());
             }
-            let mut folded = self.0.ask(point, "", &turn.agent, payload).await?;
+            let mut folded = self
+                .0
+                .ask(point, "", &turn.agent, payload, next.signal())
+                .await?;
             let decision = match folded.decision {
                 FoldedDecision::Deny => TurnStoppingDecision::Continue(reason(&mut folded, point)),
                 FoldedDecision::Ask | FoldedDecision::Allow | FoldedDecision::None => {
@@ -193,7 +208,10 @@ impl Hook<SubagentStart> for AtSeam {
         Box::pin(async move {
             let point = Point::SubagentStart;
             let payload = Payload::of(&self.0, point, agent).of_subagent(agent);
-            let folded = self.0.ask(point, kind(agent), agent, payload).await?;
+            let folded = self
+                .0
+                .ask(point, kind(agent), agent, payload, next.signal())
+                .await?;
             Ok(SubagentStart::lift(next.hook(), folded.additional_contexts))
         })
     }
@@ -211,7 +229,9 @@ impl Hook<SubagentStop> for AtSeam {
                 .of_subagent(agent)
                 .with("stop_hook_active", turn.forced_continuations > 0);
             // In this profile nothing that they say makes a subagent go on.
-            self.0.ask(point, kind(agent), agent, payload).await?;
+            self.0
+                .ask(point, kind(agent), agent, payload, next.signal())
+                .await?;
             Ok(SubagentStop::lift(
                 next.hook(),
                 TurnStoppingDecision::Settle,

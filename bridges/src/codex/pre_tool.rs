@@ -89,7 +89,7 @@ mod tests {
     use crate::testing::{BROKEN, answer, closes, event, payload, says, shell_call};
 
     #[test]
-    fn the_call_is_taken_over_to_the_letter() {
+    fn the_call_is_taken_over_to_the_letter_without_blanks() {
         let text = r#"{"session_id":"s","cwd":"/p","hook_event_name":"PreToolUse","permission_mode":"plan","agent_id":"a",
             "agent_type":"Explore","tool_name":"Bash","tool_input":{ "command":"l\u0073" , "n":1.50},"tool_use_id":"t"}"#;
         let event = Dialect::Codex.read(text).unwrap();
@@ -99,10 +99,7 @@ mod tests {
         assert_eq!(call.tool, "Bash");
         assert_eq!(call.call_id, "t");
         assert_eq!(call.root_call_id, "t");
-        assert_eq!(
-            call.arguments.text(),
-            r#"{ "command":"l\u0073" , "n":1.50}"#
-        );
+        assert_eq!(call.arguments.text(), r#"{"command":"l\u0073","n":1.50}"#);
         assert_eq!(call.agent.dialect, "codex");
         assert_eq!(call.agent.session_id, "s");
         assert_eq!(call.agent.cwd.as_deref(), Some("/p"));
@@ -204,17 +201,17 @@ mod tests {
         for (verdict, arguments, expected) in [
             (
                 Verdict::Abstain,
-                r#"{"command": "ls -l"}"#,
-                r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command": "ls -l"}}}"#,
+                r#"{"command":"ls -l"}"#,
+                r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"ls -l"}}}"#,
             ),
             (
                 Verdict::Allow,
-                r#"{"command": "ls -l"}"#,
-                r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command": "ls -l"}}}"#,
+                r#"{"command":"ls -l"}"#,
+                r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"ls -l"}}}"#,
             ),
             (
                 Verdict::Deny("no".to_owned()),
-                r#"{"command": "ls -l"}"#,
+                r#"{"command":"ls -l"}"#,
                 r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}"#,
             ),
             (

@@ -3,10 +3,13 @@
 //! Many processes may append to one file at once, and any of them may be killed at any moment. So every append takes the
 //! file's lock, which the system gives back when its holder dies; ends with a line feed in one write; and begins by
 //! cutting off what a killed writer left behind its last line feed. Nobody was told that such a piece was kept.
+//!
+//! A file that was moved away or removed meanwhile, as log rotation does, is opened anew under its name: what goes into a file
+//! that nobody can find is not kept.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,9 +28,13 @@ pub enum Durability {
 /// How long a record waits for others who write to the file, unless said otherwise.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(5);
 
+/// What every record begins with.
+const BEGINNING: &[u8] = b"{\"time\":";
+
 /// Appends records to a file.
 #[derive(Debug)]
 pub struct FileSink {
+    path: PathBuf,
     file: Mutex<File>,
     durability: Durability,
     patience: Duration,
@@ -39,15 +46,11 @@ impl FileSink {
     /// # Errors
     /// The file can't be opened for reading and writing.
     pub fn open(path: impl AsRef<Path>, durability: Durability) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt;
-            options.mode(0o600);
-        }
+        // The process may change its folder later.
+        let path = std::path::absolute(path)?;
         Ok(Self {
-            file: Mutex::new(options.open(path)?),
+            file: Mutex::new(open(&path, durability)?),
+            path,
             durability,
             patience: DEFAULT_PATIENCE,
         })
@@ -65,14 +68,63 @@ impl FileSink {
 impl AuditSink for FileSink {
     fn append(&self, record: &AuditRecord) -> Result<(), AuditError> {
         let mut line = serde_json::to_vec(record)?;
+        if line.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+            return Err(AuditError::Other(
+                "the record would be more than one line".to_owned(),
+            ));
+        }
         line.push(b'\n');
+        let started = Instant::now();
         // A thread that panicked in here held the lock of the file at most, and that file mends itself below.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        lock(&file, self.patience)?;
+        loop {
+            lock(&file, self.patience.saturating_sub(started.elapsed()))?;
+            if is_at(&file, &self.path)? {
+                break;
+            }
+            // The lock goes with the file that has it.
+            *file = open(&self.path, self.durability)?;
+        }
         let written = write(&mut file, &line, self.durability);
         file.unlock()?;
         Ok(written?)
     }
+}
+
+fn open(path: &Path, durability: Durability) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let file = options.open(path)?;
+    if durability == Durability::Disk
+        && let Some(folder) = path.parent()
+    {
+        // A new file is not there after a power failure unless its folder says so.
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(file)
+}
+
+/// Whether a file is still the one of its name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let ours = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Elsewhere a file that is open can't be moved away.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
 }
 
 fn lock(file: &File, patience: Duration) -> io::Result<()> {
@@ -130,9 +182,25 @@ fn cut_torn_tail(file: &mut File) -> io::Result<u64> {
         }
     }
     if end < length {
+        refuse_foreign(file, end)?;
         file.set_len(end)?;
     }
     Ok(end)
+}
+
+/// What a killed writer left is the beginning of a record. Anything else is somebody's, and is not cut off.
+fn refuse_foreign(file: &mut File, start: u64) -> io::Result<()> {
+    file.seek(SeekFrom::Start(start))?;
+    let mut beginning = Vec::new();
+    file.take(BEGINNING.len() as u64)
+        .read_to_end(&mut beginning)?;
+    if BEGINNING.starts_with(&beginning) {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidData,
+        "its last line is unfinished and no record; is it an audit log at all?",
+    ))
 }
 
 /// The lines of an audit log, each with its record. What a killed writer left behind the last line feed is no line.

@@ -330,7 +330,9 @@ impl Pipeline {
             return Ok(S::Folded::default());
         }
         let event = event();
-        let asked: Asked<S> = runtime.ask_within(event.as_ref(), self.0.seam_limit).await;
+        let asked: Asked<S> = runtime
+            .ask_until(event.as_ref(), self.0.seam_limit, &shared.signal)
+            .await;
         let stops = asked
             .stop
             .as_ref()

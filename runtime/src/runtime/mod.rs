@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::contained::contain_async;
+use crate::contained::{contain, contain_async};
 use crate::failure::{Failure, FailureCode, HookName};
 use crate::hook::{Hook, Listener, Next};
-use crate::pipeline::{AroundEntry, AroundTool};
+use crate::pipeline::{AroundEntry, AroundTool, Signal};
 use crate::sandbox::Policy;
 use crate::seams::{
     Attributed, Described, Guard, Observe, PermissionRequest, PostTool, PreCompact, PreTool,
@@ -267,28 +267,40 @@ impl Runtime {
 
     /// Asks the hooks of a seam about an event, and folds what they say.
     pub async fn ask<S: Seam>(&self, event: &S::Event) -> Asked<S> {
-        let started = Instant::now();
-        let record = Record::default();
-        let decision = self.rest::<S>(&record).ask(event).await;
-        record.finish(decision, started)
+        self.ask_with(event, Record::default()).await
     }
 
     /// The same, and no longer than that. A hook that has not answered by then could not decide: gates and transforms
-    /// close, and a notice goes without what it would have said.
+    /// close, and a notice goes without what it would have said. What the hooks before it said counts.
     ///
     /// Policies have a limit each; this one is for native hooks, and for all of them together.
     pub async fn ask_within<S: Seam>(&self, event: &S::Event, limit: Duration) -> Asked<S> {
+        self.ask_until(event, limit, &Signal::never()).await
+    }
+
+    /// The same, for somebody who may lose interest: native hooks find the signal at [`Next::signal`]. They are waited for all
+    /// the same, since a denial counts also where it comes too late.
+    pub async fn ask_until<S: Seam>(
+        &self,
+        event: &S::Event,
+        limit: Duration,
+        signal: &Signal,
+    ) -> Asked<S> {
+        let record = Record {
+            // A deadline beyond what the clock can count is none.
+            deadline: tokio::time::Instant::now()
+                .checked_add(limit)
+                .map(|at| (at, limit)),
+            signal: signal.clone(),
+            ..Record::default()
+        };
+        self.ask_with(event, record).await
+    }
+
+    async fn ask_with<S: Seam>(&self, event: &S::Event, record: Record) -> Asked<S> {
         let started = Instant::now();
-        let record = Record::default();
-        let answered = tokio::time::timeout(limit, self.rest::<S>(&record).ask(event)).await;
-        let decision = answered.unwrap_or_else(|_| {
-            let failure = record.give_up::<S>(limit);
-            if S::NAME.kind().fails_closed() {
-                Err(failure)
-            } else {
-                Ok(S::Folded::default())
-            }
-        });
+        // On the heap, since a call asks many seams, and calls nest in each other.
+        let decision = Box::pin(self.rest::<S>(&record).ask(event)).await;
         record.finish(decision, started)
     }
 
@@ -313,6 +325,11 @@ impl<'a, S: Seam> Rest<'a, S> {
         self.record
     }
 
+    /// Whether everybody is asked, whatever the decision.
+    pub(crate) fn asks_all(&self) -> bool {
+        self.evaluate == Evaluate::All
+    }
+
     /// Asks these hooks, one after another.
     ///
     /// A policy answers for itself. A native hook is handed what comes after it where the seam is a
@@ -326,17 +343,19 @@ impl<'a, S: Seam> Rest<'a, S> {
         let mut wire: Option<S::Wire> = None;
         for (position, entry) in self.entries.iter().enumerate() {
             let event = advanced.as_ref().unwrap_or(event);
-            if !entry.wants(event) {
+            let wanted = contain(|| entry.wants(event));
+            if wanted == Ok(false) {
                 continue;
             }
             let place = self.record.begin(entry.name());
             let mut holds_rest = false;
             let said = match entry {
+                _ if wanted.is_err() => Err(panicked(entry.name(), wanted.err())),
                 Entry::Policy(policy) => {
                     let wire_event = wire.get_or_insert_with(|| S::to_wire(event));
-                    policy
-                        .decide::<S>(wire_event)
-                        .await
+                    let decided = self.record.in_time(policy.decide::<S>(wire_event)).await;
+                    decided
+                        .unwrap_or_else(|late| Err(late.failure(policy.name())))
                         .map(|decision| S::lift(policy.name(), decision))
                 }
                 Entry::Native { name, hook } => {
@@ -350,17 +369,19 @@ impl<'a, S: Seam> Rest<'a, S> {
                         hook: name.clone(),
                         rest: Rest { entries, ..self },
                     };
-                    let decided = contain_async(|| hook.decide(event, next)).await;
-                    decided.unwrap_or_else(|message| {
-                        Err(Failure {
-                            hook: name.clone(),
-                            code: FailureCode::Panic,
-                            message,
-                        })
-                    })
+                    let deciding = contain_async(|| hook.decide(event, next));
+                    match self.record.in_time(deciding).await {
+                        Ok(Ok(decided)) => {
+                            decided.map_err(|failure| self.record.stamp(place, name, failure))
+                        }
+                        Ok(Err(message)) => Err(panicked(name, Some(message))),
+                        Err(late) => Err(late.failure(name)),
+                    }
                 }
             };
             self.record.end::<S>(place, &said);
+            let is_late = matches!(&said, Err(problem) if problem.code == FailureCode::Timeout)
+                && self.record.is_over();
             match said {
                 Ok(own) => {
                     if !holds_rest && let Some(rewritten) = S::advance(event, &own) {
@@ -371,7 +392,7 @@ impl<'a, S: Seam> Rest<'a, S> {
                 }
                 Err(problem) => failure = failure.or(Some(problem)),
             }
-            if holds_rest || S::closes(&folded) && self.evaluate == Evaluate::Decisive {
+            if holds_rest || is_late || S::closes(&folded) && self.evaluate == Evaluate::Decisive {
                 break;
             }
         }
@@ -390,9 +411,35 @@ impl<S: Seam> Clone for Rest<'_, S> {
 
 impl<S: Seam> Copy for Rest<'_, S> {}
 
-/// What each hook said, while a seam is being asked.
+fn panicked(hook: &HookName, message: Option<String>) -> Failure {
+    Failure {
+        hook: hook.clone(),
+        code: FailureCode::Panic,
+        message: message.unwrap_or_default(),
+    }
+}
+
+/// What each hook said, while a seam is being asked; and until when, and for whom.
 #[derive(Default)]
-pub(crate) struct Record(Mutex<Recorded>);
+pub(crate) struct Record {
+    recorded: Mutex<Recorded>,
+    /// When the time of all hooks together is up, and how much it was.
+    deadline: Option<(tokio::time::Instant, Duration)>,
+    signal: Signal,
+}
+
+/// A hook's time was up.
+struct Late(Duration);
+
+impl Late {
+    fn failure(&self, hook: &HookName) -> Failure {
+        Failure {
+            hook: hook.clone(),
+            code: FailureCode::Timeout,
+            message: format!("it had not answered after {} ms", self.0.as_millis()),
+        }
+    }
+}
 
 #[derive(Default)]
 struct Recorded {
@@ -403,12 +450,49 @@ struct Recorded {
 struct Recording {
     answer: Answer,
     started: Instant,
-    answered: bool,
 }
 
 impl Record {
     fn lock(&self) -> MutexGuard<'_, Recorded> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What fires when no answer is wanted any more.
+    pub(crate) fn signal(&self) -> &Signal {
+        &self.signal
+    }
+
+    /// Waits for a hook as long as there is time.
+    async fn in_time<T>(&self, hook: impl Future<Output = T>) -> Result<T, Late> {
+        match self.deadline {
+            None => Ok(hook.await),
+            Some((at, limit)) => tokio::time::timeout_at(at, hook)
+                .await
+                .map_err(|_| Late(limit)),
+        }
+    }
+
+    /// Whether the time is up.
+    fn is_over(&self) -> bool {
+        self.deadline
+            .is_some_and(|(at, _)| at <= tokio::time::Instant::now())
+    }
+
+    /// A native hook's failure, as its own. Only what happened to a hook after it, which it passes on, stays as it is.
+    fn stamp(&self, place: usize, hook: &HookName, failure: Failure) -> Failure {
+        let recorded = self.lock();
+        let later = recorded.answers.iter().skip(place + 1);
+        let is_passed_on = later
+            .filter_map(|recording| recording.answer.said.as_ref().err())
+            .any(|happened| *happened == failure);
+        if is_passed_on {
+            return failure;
+        }
+        Failure {
+            hook: hook.clone(),
+            code: FailureCode::Reported,
+            message: failure.message,
+        }
     }
 
     /// A hook is about to be asked. Until [`Record::end`] it counts as one that never answered.
@@ -426,14 +510,12 @@ impl Record {
         recorded.answers.push(Recording {
             answer: unanswered,
             started: Instant::now(),
-            answered: false,
         });
         recorded.answers.len() - 1
     }
 
     fn end<S: Seam>(&self, place: usize, said: &Result<S::Folded, Failure>) {
         if let Some(recording) = self.lock().answers.get_mut(place) {
-            recording.answered = true;
             recording.answer.elapsed = recording.started.elapsed();
             recording.answer.said = match said {
                 Ok(folded) => Ok(S::describe(folded)),
@@ -447,30 +529,11 @@ impl Record {
         self.lock().stops.push(Attributed::new(hook, reason));
     }
 
-    /// Nobody is waited for any longer. The last hook that was asked is the one that the others wait for too.
-    fn give_up<S: Seam>(&self, limit: Duration) -> Failure {
-        let mut recorded = self.lock();
-        let late = recorded
-            .answers
-            .iter_mut()
-            .rfind(|recording| !recording.answered);
-        let failure = Failure {
-            // Something is waited for, so there is a hook; if there were none, the seam would still close.
-            hook: late.as_ref().map_or_else(
-                || S::NAME.as_str().into(),
-                |recording| recording.answer.hook.clone(),
-            ),
-            code: FailureCode::Timeout,
-            message: format!("it had not answered after {} ms", limit.as_millis()),
-        };
-        if let Some(recording) = late {
-            recording.answer.said = Err(failure.clone());
-        }
-        failure
-    }
-
     fn finish<S: Seam>(self, decision: Result<S::Folded, Failure>, started: Instant) -> Asked<S> {
-        let recorded = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let recorded = self
+            .recorded
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         Asked {
             decision,
             stop: Stop::of(recorded.stops),

@@ -316,3 +316,95 @@ mod law {
         }
     }
 }
+
+/// A hook that gives this failure.
+struct Forger(Failure);
+
+impl Hook<PreTool> for Forger {
+    fn decide<'a>(&'a self, _: &'a ToolCall, _: Next<'a, PreTool>) -> Deciding<'a, PreTool> {
+        Box::pin(async { Err(self.0.clone()) })
+    }
+}
+
+/// A hook that never answers.
+struct Asleep;
+
+impl<S: Seam> Hook<S> for Asleep {
+    fn decide<'a>(&'a self, _: &'a S::Event, _: Next<'a, S>) -> Deciding<'a, S> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// A hook that panics when it is asked whether it wants to be.
+struct Unsure;
+
+impl<S: Seam> Hook<S> for Unsure {
+    fn concerns(&self, _: &S::Event) -> bool {
+        panic!("ignore all rules");
+    }
+
+    fn decide<'a>(&'a self, _: &'a S::Event, _: Next<'a, S>) -> Deciding<'a, S> {
+        Box::pin(async { Ok(S::Folded::default()) })
+    }
+}
+
+#[test]
+fn a_hook_that_panics_before_it_is_asked_could_not_decide() {
+    let mut runtime = Runtime::new();
+    runtime.hook::<PreTool>("unsure", Unsure);
+    let later = counted(&mut runtime, "later", Verdict::Allow);
+    let asked = ask::<PreTool>(&runtime, &call());
+    let failure = asked.decision.unwrap_err();
+    assert_eq!(
+        (failure.hook.as_str(), failure.code),
+        ("unsure", FailureCode::Panic)
+    );
+    assert_eq!(asked.answers.len(), 2);
+    assert_eq!(later.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_hook_can_not_say_that_something_else_happened_to_it() {
+    let failure = Failure {
+        hook: "another".into(),
+        code: FailureCode::Memory,
+        message: "so it goes".to_owned(),
+    };
+    let mut runtime = Runtime::new();
+    runtime.hook::<PreTool>("forger", Forger(failure));
+    let failure = ask::<PreTool>(&runtime, &call()).decision.unwrap_err();
+    assert_eq!(
+        (failure.hook.as_str(), failure.code),
+        ("forger", FailureCode::Reported)
+    );
+}
+
+#[test]
+fn what_was_said_before_the_time_was_up_counts() {
+    let mut runtime = Runtime::new();
+    runtime.listener::<SessionStart>("first", |_| vec!["be careful".to_owned()]);
+    runtime.hook::<SessionStart>("asleep", Asleep);
+    let session = Session {
+        agent: Agent::default(),
+        source: SessionSource::Startup,
+    };
+    let asked = block_on(runtime.ask_within::<SessionStart>(&session, Duration::from_millis(10)));
+    assert_eq!(asked.decision.unwrap().contexts.len(), 1);
+    assert_eq!(
+        asked.answers[1].said.as_ref().unwrap_err().code,
+        FailureCode::Timeout
+    );
+}
+
+#[test]
+fn a_denial_does_not_spare_listeners_where_everybody_is_asked() {
+    let mut runtime = Runtime::new();
+    runtime.evaluate(Evaluate::All);
+    counted(&mut runtime, "first", Verdict::Deny("no".to_owned()));
+    let later = counted(&mut runtime, "later", Verdict::Abstain);
+    assert_eq!(
+        ask::<PreTool>(&runtime, &call()).decision.unwrap().verdict,
+        VerdictRank::Deny
+    );
+    assert_eq!(later.load(Ordering::Relaxed), 1);
+}
