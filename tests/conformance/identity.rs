@@ -333,6 +333,7 @@ async fn rewrites_of_one_member_by_two_hooks_are_on_record() {
 
 #[tokio::test]
 async fn depth_costs_no_stack_in_rewrites_approvals_and_records_either() {
+    let folder = tempfile::tempdir().unwrap();
     let deep = format!("{{\"a\":{}1{}}}", "[".repeat(5_000), "]".repeat(5_000));
     let seen = Seen::default();
     let mut runtime = Runtime::new();
@@ -344,11 +345,7 @@ async fn depth_costs_no_stack_in_rewrites_approvals_and_records_either() {
     let pipeline = Pipeline::builder(Arc::new(runtime))
         .approval(Approval::new().approver(AlwaysReject))
         .audit(Arc::new(
-            FileSink::open(
-                tempfile::tempdir().unwrap().path().join("log"),
-                Durability::Process,
-            )
-            .unwrap(),
+            FileSink::open(folder.path().join("log"), Durability::Process).unwrap(),
         ))
         .build();
     let request = CallRequest {
