@@ -3,6 +3,7 @@
 mod answers;
 mod hooks;
 mod hostile;
+mod matching;
 mod payloads;
 mod recorded;
 mod schema;
